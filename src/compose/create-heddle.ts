@@ -8,7 +8,7 @@ import { requireRole } from '../core/call/caller.ts';
 import type { Caller, Target } from '../core/call.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
-import type { BudgetOptions } from '../govern/limits/budget.ts';
+import type { BudgetOptions } from '../govern/limits/budget-windows.ts';
 import { pipeline } from '../govern/pipeline.ts';
 import { openTaints } from '../govern/policy/taints.ts';
 import { rates } from '../govern/rate-limit.ts';

@@ -4,7 +4,7 @@ import { impossibleStage, readIdentities } from '../../govern/approvals/identiti
 import type { ApprovalPlan } from '../../govern/approvals/next-approval.ts';
 import { excludedBy, planOf } from '../../govern/approvals/plan.ts';
 import { configuredStanding, settlesCall } from '../../govern/approvals/standing.ts';
-import type { DecidedCheck, PolicyCheckOptions } from './check-call.ts';
+import type { DecidedCheck, PolicyCheckOptions } from './decided-check.ts';
 
 type ApprovalCheck = Pick<PolicyCheck, 'stages' | 'standing' | 'refusal'>;
 

@@ -1,36 +1,14 @@
-import type { Settings } from '../../config/schema/schema.ts';
-import type { Caller, CallKind, Decision, Target } from '../../core/call.ts';
+import type { Caller, CallKind, Decision } from '../../core/call.ts';
 import type { CheckedCall, PolicyCheck, RuleVerdict } from '../../core/records/policy.ts';
-import type { Clock } from '../../core/time.ts';
 import { decideByMode, stricterMode } from '../../govern/policy/mode-rules.ts';
 import { matchingPermissions } from '../../govern/policy/permission-rules.ts';
 import { ruleSet } from '../../govern/policy/rule-set.ts';
 import type { Sent } from '../../govern/sensitive.ts';
-import type { Heddle } from '../../heddle.ts';
-import type { ApiKeyBook } from '../../store/api-key-book.ts';
-import type { StandingBook } from '../../store/standing-book.ts';
 import type { ActiveConfig } from '../active-config.ts';
 import { checkApproval } from './check-approval.ts';
-import type { PermissionOptions } from './entry-permissions.ts';
+import type { DecidedCheck, PolicyCheckOptions } from './decided-check.ts';
 import { type LocateRule, ruleLocations } from './rule-locations.ts';
 import { subjectCaller } from './subject-caller.ts';
-
-export interface PolicyCheckOptions extends PermissionOptions {
-  readonly keys: ApiKeyBook;
-  readonly settings: () => Settings;
-  readonly standing: Pick<StandingBook, 'all'>;
-  readonly describe: Heddle['catalog']['describe'];
-  readonly clock: Clock;
-}
-
-/** The decision on a call that is not made. */
-export interface DecidedCheck {
-  readonly caller: Caller;
-  readonly target: Target;
-  readonly kind: CallKind;
-  readonly sent: Sent;
-  readonly decision: Decision;
-}
 
 /** Decides on a call without making it, and returns the verdict of each rule. Sessions have no labels here. */
 export async function checkCall(options: PolicyCheckOptions, by: Caller, call: CheckedCall): Promise<PolicyCheck> {

@@ -1,6 +1,6 @@
 import type { PolicyApi } from '../../heddle.ts';
 import type { RunningParts } from '../running-parts.ts';
-import type { PolicyCheckOptions } from './check-call.ts';
+import type { PolicyCheckOptions } from './decided-check.ts';
 import type { SimulationOptions } from './simulate-calls.ts';
 
 type PolicyParts = Pick<RunningParts, 'active' | 'catalog' | 'store' | 'wallClock'>;

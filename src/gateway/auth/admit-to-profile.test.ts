@@ -191,11 +191,11 @@ describe('the endpoint of a profile', () => {
   });
 
   verifies('P2', 'applies the permissions of the profile', async () => {
-    const gateway = await gatewayUnderTest({ servers: servers(), config });
+    const gateway = await gatewayUnderTest({ servers: servers(), config: { ...config, approvals: { keepOpenMs: 0 } } });
     const post = postTo(gateway, 'careful');
     expect(await toolNamesOf(post)).not.toContain('mcp__git__push');
     expect((await call(post, 'mcp__git__push')).json.error).toMatchObject({ data: { code: 'NAME_UNKNOWN' } });
-    expect(JSON.stringify((await call(post, 'mcp__git__log')).json)).toContain('APPROVAL_REQUIRED');
+    expect(JSON.stringify((await call(post, 'mcp__git__log')).json)).toContain('APPROVAL_PENDING');
     expect((await call(postTo(gateway, undefined), 'mcp__git__push')).json).toMatchObject({ result: text('push') });
     const unknown = (await gateway.audit()).filter(({ name }) => name === 'mcp__git__push');
     expect(unknown.at(-1)).toMatchObject({ caller: 'owner', detail: { outcome: 'NAME_UNKNOWN', profile: 'careful' } });

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Settings } from '../../config/schema/schema.ts';
+import type { Continuation } from '../../core/call.ts';
 import type { HookEventName, HookFunction, HookFunctions } from '../../core/records/hook.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
@@ -57,3 +58,9 @@ function nameOf(event: HookEventName, { command, url }: ConfiguredHook): string 
   const what = command ? basename(command[0] ?? '') : new URL(url ?? '').host;
   return `hooks.${event} (${what.slice(0, MAX_NAME_CHARS)})`;
 }
+
+/** Returns the digest of the arguments that hooks gave the call when it began; undefined if no hook ran. */
+export const digestIn = (continuation: Continuation | undefined): string | undefined =>
+  continuation === undefined || continuation.kind === 'approval' || continuation.kind === 'task'
+    ? undefined
+    : continuation.hooked;

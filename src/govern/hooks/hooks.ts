@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/schema/schema.ts';
-import type { Continuation, ResolvedCall, Stage } from '../../core/call.ts';
+import type { ResolvedCall, Stage } from '../../core/call.ts';
 import type { HookFunctions } from '../../core/records/hook.ts';
-import type { Configured, HookParts } from './hook.ts';
+import { type Configured, digestIn, type HookParts } from './hook.ts';
 
 /** Returns the hooks in force; undefined if there are none. */
 export type CurrentHooks = () => Configured | undefined;
@@ -38,9 +38,3 @@ export function hookStage(current: CurrentHooks): Stage<ResolvedCall> {
     return import('./run-hooks.ts').then(({ runHooks }) => runHooks(configured, call, next));
   };
 }
-
-/** Returns the digest of the arguments that hooks gave the call when it began; undefined if no hook ran. */
-export const digestIn = (continuation: Continuation | undefined): string | undefined =>
-  continuation === undefined || continuation.kind === 'approval' || continuation.kind === 'task'
-    ? undefined
-    : continuation.hooked;

@@ -3,8 +3,7 @@ import { isTaskCancel } from '../../core/call/task.ts';
 import type { Continuation, Handler, HookEffect, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
-import type { Configured } from './hook.ts';
-import { digestIn } from './hooks.ts';
+import { type Configured, digestIn } from './hook.ts';
 import { checkRequests, checkResponses } from './input-hooks.ts';
 import { callDenied, judge, otherArguments, resultWithheld } from './judge.ts';
 

@@ -1,10 +1,20 @@
 import type { Settings } from '../../config/schema/schema.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { BudgetPeriod } from '../../core/records/budget.ts';
-import type { SpendingLimit } from '../../store/spending-book.ts';
+import type { BudgetPeriod, BudgetStatus } from '../../core/records/budget.ts';
+import type { Clock } from '../../core/time.ts';
+import type { SpendingBook, SpendingLimit } from '../../store/spending-book.ts';
 
 export type BudgetSettings = Settings['budgets'];
 export type BudgetLimits = NonNullable<BudgetSettings['perCaller']>;
+
+export interface BudgetOptions {
+  readonly settings: () => BudgetSettings;
+  readonly spending: SpendingBook;
+  /** Wall time: the windows are calendar windows. */
+  readonly clock: Clock;
+  /** Reports that a call took a caller to `warnAt` of its budget. */
+  readonly onWarning: (status: BudgetStatus) => void;
+}
 
 /** The budget of a caller in one calendar window. */
 export interface BudgetWindow extends SpendingLimit {

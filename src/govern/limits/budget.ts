@@ -1,18 +1,6 @@
 import type { ResolvedCall, Stage } from '../../core/call.ts';
-import type { BudgetStatus } from '../../core/records/budget.ts';
-import type { Clock } from '../../core/time.ts';
-import type { SpendingBook } from '../../store/spending-book.ts';
-import type { BudgetSettings } from './budget-windows.ts';
+import type { BudgetOptions, BudgetSettings } from './budget-windows.ts';
 import type { Budgets } from './budgets.ts';
-
-export interface BudgetOptions {
-  readonly settings: () => BudgetSettings;
-  readonly spending: SpendingBook;
-  /** Wall time: the windows are calendar windows. */
-  readonly clock: Clock;
-  /** Reports that a call took a caller to `warnAt` of its budget. */
-  readonly onWarning: (status: BudgetStatus) => void;
-}
 
 /**
  * Reserves the cost of a call in the budget of its caller. The cost is written with the opening record. It is released

@@ -3,8 +3,7 @@ import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Handler, ResolvedCall, Result } from '../../core/call.ts';
 import { type ErrorCode, HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Spending } from '../../store/spending-book.ts';
-import type { BudgetOptions } from './budget.ts';
-import { type BudgetWindow, limitsFor, windowsAt } from './budget-windows.ts';
+import { type BudgetOptions, type BudgetWindow, limitsFor, windowsAt } from './budget-windows.ts';
 
 export interface Budgets {
   run(call: ResolvedCall, cost: number, next: Handler<ResolvedCall>): Promise<Result>;
