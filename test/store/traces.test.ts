@@ -49,6 +49,21 @@ onEveryDialect((bench) => {
     expect(await traces.stats(10, 'server')).toMatchObject([demo]);
   });
 
+  verifies('G4', 'counts results that do not match their output schema, and not as errors', async () => {
+    const { traces } = bench.store;
+    for (const outcome of ['ok', 'output-mismatch']) traces.append(spanOf({ startedAt: 10, outcome }));
+    await written(2);
+    expect(await traces.stats(10)).toMatchObject([
+      {
+        totalCalls: 2,
+        successRate: 1,
+        errorCount: 0,
+        outputMismatches: 1,
+        topErrors: [{ code: 'output-mismatch', count: 1 }],
+      },
+    ]);
+  });
+
   verifies('V1', 'returns a measured duration as percentile', async () => {
     const { traces } = bench.store;
     const times = Array.from({ length: 200 }, (_, index) => index + 1);
