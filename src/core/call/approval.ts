@@ -1,3 +1,6 @@
+/** The key of the form of an approval among the input requests of a result. */
+export const APPROVAL_FORM_KEY = 'heddle-approval';
+
 /** A call that waits for an approval. No server has it yet. */
 export interface ApprovalContinuation {
   readonly kind: 'approval';

@@ -1,3 +1,4 @@
+import { APPROVAL_FORM_KEY } from '../../core/call/approval.ts';
 import { approvalPending } from '../../core/call/approval-pending.ts';
 import { serverOf } from '../../core/call/continuation.ts';
 import type { Call, InputResponses, JsonObject, Result } from '../../core/call.ts';
@@ -47,13 +48,14 @@ export function modernContinuations(
   return {
     resume(call, { inputResponses, requestState }) {
       const responses = inputResponses === undefined ? {} : { inputResponses: toInputResponses(inputResponses) };
-      if (requestState === undefined) return { ...call, ...responses };
+      if (requestState === undefined) return { ...call, ...withoutForm(responses) };
       const { callId, continuation, isElsewhere } = open(requestState, call);
       if (isElsewhere) {
         access.refused(call.caller, { callId, name: call.name, reason: 'held-elsewhere' });
         throw suspendedElsewhere(call, serverOf(continuation) ?? call.name);
       }
-      return { ...call, ...responses, id: callId, continuation };
+      const kept = continuation.kind === 'approval' ? responses : withoutForm(responses);
+      return { ...call, ...kept, id: callId, continuation };
     },
     toRpcError(thrown, call) {
       const { distrust } = HeddleError.is(thrown) ? thrown.details : {};
@@ -74,6 +76,13 @@ export function modernContinuations(
       };
     },
   };
+}
+
+/** Removes the response to the form of an approval: it counts only with its own continuation, and no server gets it. */
+function withoutForm({ inputResponses }: Pick<Call, 'inputResponses'>): Pick<Call, 'inputResponses'> {
+  if (inputResponses === undefined) return {};
+  const { [APPROVAL_FORM_KEY]: _, ...others } = inputResponses;
+  return { inputResponses: others };
 }
 
 /** Reads the `inputResponses` of a client. Each is checked against its input request later. */
