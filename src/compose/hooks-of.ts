@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { homeFolder } from '../files/home-folder.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import type { StoredApproval } from '../store/approval-box.ts';
@@ -10,7 +12,12 @@ export function hooksOf(
   { active, store, watchdog, env, wallClock, options }: PartsOfHooks,
   openFlow: OpenApprovalFlow,
 ): CurrentHooks {
-  const cwd = () => active().config.projectFolder;
+  // Not the project: a hook of the user must not run the code of a project by a relative path.
+  const home = homeFolder(env);
+  const cwd = () => {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    return home;
+  };
   const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock, openFlow };
   return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
 }

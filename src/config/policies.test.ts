@@ -135,7 +135,7 @@ describe('an invalid rule', () => {
     expect(errors(config)).toMatchObject([
       { message: expect.stringContaining('The name same of a policy is used twice'), at: { line: 3 } },
     ]);
-    expect(config.policies?.map(({ effect }) => effect)).toEqual(['deny', 'ask']);
+    expect(config.policies?.map(({ effect }) => effect)).toEqual(['ask', 'deny']);
     expect(config.settings.mode).toBe('strict');
   });
 
@@ -190,6 +190,7 @@ describe('hostile files', () => {
     });
     const config = await within(20_000, () => machine.load());
     expect(names(config)).toHaveLength(10_000);
+    expect(names(config)).toContain('r10000'); // A project cannot remove a rule of the user.
     expect(errors(config)).toMatchObject([{ message: expect.stringContaining('There are 10001 policies') }]);
     expect(config.settings.mode).toBe('strict');
   });

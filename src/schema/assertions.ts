@@ -22,7 +22,7 @@ const TYPES: Readonly<Record<string, IsType>> = {
 /** The keywords that compare a value without looking into its parts by other schemas. */
 export const ASSERTIONS: Readonly<Record<string, CompileKeyword>> = {
   type(written) {
-    const names = (Array.isArray(written) ? written : [written]) as readonly string[];
+    const names = [...new Set(Array.isArray(written) ? written : [written])] as readonly string[];
     const tests = names.map((name) => (Object.hasOwn(TYPES, name) ? TYPES[name] : undefined));
     if (tests.length === 0 || tests.includes(undefined)) throw new Error('type must be JSONType or JSONType[]');
     const rule = `must be ${names.join(' or ')}`;
@@ -84,6 +84,7 @@ export function dependentRequired(written: Json): Matches {
   const lists = Object.entries(written).map(([name, list]) => [name, namesIn(name, list ?? null)] as const);
   return (value, state) => {
     if (!isObject(value)) return true;
+    state.budget.take(lists.length);
     let fits = true;
     for (const [name, names] of lists) {
       if (!Object.hasOwn(value, name)) continue;

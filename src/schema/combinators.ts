@@ -38,7 +38,10 @@ export const COMBINATORS: Readonly<Record<string, CompileKeyword>> = {
   },
   allOf(written, _, { compile }) {
     const parts = listOf('allOf', written, compile);
-    return (value, state) => every(parts, state, (matches) => inPlace(matches, value, state));
+    return (value, state) => {
+      state.budget.take(parts.length);
+      return every(parts, state, (matches) => inPlace(matches, value, state));
+    };
   },
   anyOf(written, _, { compile }) {
     const parts = listOf('anyOf', written, compile);

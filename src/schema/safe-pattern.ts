@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { patternSize } from '../core/text/pattern-size.ts';
 import type { StepBudget } from './step-budget.ts';
 
 const require = createRequire(import.meta.url);
@@ -9,9 +10,6 @@ interface Pattern {
 
 // Compiling takes about 10 µs per instruction: 200 ms for all patterns of one schema.
 const MAX_INSTRUCTIONS = 20_000;
-const COUNTED_REPEAT = /(\)?)\{(\d+)(?:,(\d*))?\}/g;
-// The regular expression engine refuses larger repeats; nested ones are multiplied.
-const MAX_REPEAT = 1_000;
 
 /**
  * Compiles the patterns of one schema, and matches them in linear time within the budget of a check.
@@ -23,7 +21,7 @@ export function patternsOf(budget: StepBudget): (source: string) => Pattern {
   let instructions = 0;
 
   function compiled(source: string): Pattern['test'] {
-    instructions += largestSize(source);
+    instructions += patternSize(source);
     if (instructions > MAX_INSTRUCTIONS) return matchesAll;
     try {
       // Loaded with the first pattern, because most schemas have none.
@@ -72,15 +70,3 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   ...{ Separator: 'Z', Line_Separator: 'Zl', Paragraph_Separator: 'Zp', Space_Separator: 'Zs', Other: 'C' },
   ...{ Control: 'Cc', cntrl: 'Cc', Format: 'Cf', Private_Use: 'Co', Surrogate: 'Cs' },
 };
-
-/** Estimates an upper bound of the instructions that a pattern compiles to. Counted repeats are written out. */
-function largestSize(source: string): number {
-  let single = source.length;
-  let groups = 1;
-  for (const [, closed, least = '', most = ''] of source.matchAll(COUNTED_REPEAT)) {
-    const count = Math.min(MAX_REPEAT, Math.max(Number(least), Number(most), 1));
-    if (closed) groups = Math.min(MAX_REPEAT, groups * count);
-    else single += count;
-  }
-  return single * groups;
-}

@@ -41,6 +41,8 @@ export interface ApprovalBox {
   list(query: {
     readonly statuses: readonly ApprovalStatus[];
     readonly limit: number;
+    /** Only those of this requester. */
+    readonly principal?: string;
   }): Promise<readonly StoredApproval[]>;
   /** Returns the times at which calls of a principal and tool were rejected since a time, at most 100, newest first. */
   rejections(principal: string, name: string, since: number): Promise<readonly number[]>;

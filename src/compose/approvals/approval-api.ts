@@ -35,11 +35,9 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
       const statuses = statusesOf(status);
       const flow = await openFlow();
       await flow.sweep();
-      const rows = await flow.box.list({ statuses, limit: readsAll(by) ? limitOf(limit) : MAX_LIMIT });
-      return rows
-        .filter((one) => mayRead(by, one))
-        .slice(0, limitOf(limit))
-        .map(toPublic);
+      const own = readsAll(by) ? {} : { principal: vaultPrincipal(by) };
+      const rows = await flow.box.list({ statuses, limit: limitOf(limit), ...own });
+      return rows.filter((one) => mayRead(by, one)).map(toPublic);
     },
     async get(by, id) {
       const { flow, found } = await find(by, id);

@@ -4,6 +4,15 @@ import { JWT_ALGORITHMS, SETTING_DEFAULTS } from './defaults.ts';
 
 const rules = z.array(z.string().min(1)).default([]);
 const patterns = z.array(z.string().min(1));
+const toolPatterns = z.array(
+  z
+    .string()
+    .min(1)
+    .refine(
+      (one) => one.includes(':') || !one.replace(/__\*$/, '').includes('*'),
+      'may have `*` only at the end of `mcp__server__*`, or in a URI',
+    ),
+);
 const role = z.enum(ROLES);
 const address = z.url({ protocol: /^https?$/ });
 
@@ -28,7 +37,7 @@ export const policyRule = z.strictObject({
   effect: z
     .enum(['allow', 'ask', 'deny'])
     .describe('Effect on the calls that match. Deny wins over ask, ask over allow.'),
-  tools: patterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
+  tools: toolPatterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
   callers: patterns
     .min(1)
     .exactOptional()
@@ -56,7 +65,7 @@ const approver = z
 
 const approvalRule = z.strictObject({
   name: label.describe('Name of the rule, unique among all rules.'),
-  tools: patterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
+  tools: toolPatterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
   callers: patterns.min(1).exactOptional().describe('Callers that it is about. All, if absent.'),
   when: expression.exactOptional().describe('Condition in CEL, as in `policies`.'),
   stages: z
@@ -149,7 +158,7 @@ export const budgets = z.strictObject({
 
 const hook = z
   .strictObject({
-    tools: patterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
+    tools: toolPatterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
     command: z
       .array(z.string().min(1))
       .min(1)

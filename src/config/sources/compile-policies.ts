@@ -38,7 +38,9 @@ export async function compilePolicies(
   layers: readonly Layer[],
   { remembered, isExclusive }: CompileOptions,
 ): Promise<CompiledPolicies> {
-  const all = layers.flatMap(({ scope, policies = [] }) => policies.map((one): ScopedPolicy => ({ ...one, scope })));
+  // The rules of an untrusted project come last: they are cut first if there are too many.
+  const ordered = layers.toSorted((a, b) => Number(a.needsTrust ?? false) - Number(b.needsTrust ?? false));
+  const all = ordered.flatMap(({ scope, policies = [] }) => policies.map((one): ScopedPolicy => ({ ...one, scope })));
   const approvalRules = layers.flatMap(approvalRulesOf);
   if (all.length === 0 && approvalRules.length === 0 && !remembered?.size) return { problems: [], strict: [] };
   const hasConditions = [...all, ...approvalRules].some(({ rule }) => rule.when !== undefined);
@@ -134,10 +136,11 @@ function lastValid(
 ): readonly LoadedPolicy[] {
   if (!remembered) return [];
   const byFile = Map.groupBy(valid, ({ at }) => at.file);
-  const names = new Set(valid.map(({ name }) => name));
+  const keyOf = ({ at, name }: LoadedPolicy) => JSON.stringify([at.file, name]);
+  const present = new Set(valid.map(keyOf));
   for (const file of remembered.keys()) if (!broken.has(file)) remembered.delete(file);
   for (const [file, rules] of byFile) if (!broken.has(file)) remembered.set(file, rules);
-  return [...broken].flatMap((file) => remembered.get(file) ?? []).filter(({ name }) => !names.has(name));
+  return [...broken].flatMap((file) => remembered.get(file) ?? []).filter((one) => !present.has(keyOf(one)));
 }
 
 /** An approval rule with the place of its list. */

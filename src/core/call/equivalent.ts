@@ -22,7 +22,8 @@ export function callAt(call: ResolvedCall, server: string): ResolvedCall {
 function renamed(input: JsonObject, rename: Readonly<Record<string, string>>): JsonObject {
   const isRenamed = (key: string) => Object.hasOwn(rename, key);
   const keys = Object.keys(input);
-  // A renamed argument wins over an undeclared argument that has the same name.
-  const ordered = [...keys.filter((key) => !isRenamed(key)), ...keys.filter(isRenamed)];
+  // An undeclared argument with the server's own name is dropped: no rule on arguments has seen it under that name.
+  const taken = new Set(Object.values(rename));
+  const ordered = [...keys.filter((key) => !isRenamed(key) && !taken.has(key)), ...keys.filter(isRenamed)];
   return Object.fromEntries(ordered.map((key) => [isRenamed(key) ? rename[key] : key, input[key]]));
 }

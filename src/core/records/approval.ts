@@ -101,6 +101,8 @@ export interface StandingApproval {
   /** Only while this session lasts. */
   readonly session?: string;
   readonly approvedBy: string;
+  /** The roles of the approver when it was given; absent for those of the configuration. */
+  readonly approverRoles?: readonly Role[];
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly usesLeft?: number;

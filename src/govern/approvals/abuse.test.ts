@@ -101,6 +101,7 @@ describe('a form', () => {
 
   verifies('G6', 'is off with `client: false`, and a response to it decides nothing', async () => {
     const bench = await approvalBench({ ...ops, id: 'key:me' });
+    bench.apiKeys.push({ name: 'me', roles: ['approver'] });
     bench.approvals = { rules: [rule({ client: false })] };
     const asked = await bench.send({ capabilities: form });
     expect(asked.kind).toBe('waiting');

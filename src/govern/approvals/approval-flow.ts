@@ -196,7 +196,7 @@ function sweeper({ clock, timer, sweep }: SweeperOptions) {
     const now = clock();
     for (const time of times) if (time <= now) times.delete(time);
     await sweep().catch(() => {}); // The next read of each approval stores its state.
-    arm(times.size === 0 ? Number.POSITIVE_INFINITY : Math.min(...times));
+    arm([...times].reduce((first, time) => Math.min(first, time), Number.POSITIVE_INFINITY));
   }
   return {
     at(time: number): void {

@@ -15,12 +15,15 @@ import { requestApproval } from './open-approval.ts';
 import { isDecidedByRequester, planOf } from './plan.ts';
 import { BY_FORM, deciderOf, mayApproveIn, stageProgress } from './stage-progress.ts';
 import { useStanding } from './standing-uses.ts';
+import { requireKnownEnd } from './unfinished-use.ts';
 
 /** Lets a call that needs an approval pass if it has one; else returns `waiting`, a form, or throws. */
 export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>, flow: ApprovalFlow): Promise<Result> {
   const { continuation } = call;
-  if (continuation && continuation.kind !== 'approval') return continueCall(call, next);
+  if (continuation && continuation.kind !== 'approval') return continueCall(call, next, flow);
   const found = continuation && (await ownApproval(call, continuation, flow));
+  // A waiting call has no request that was authenticated after the key was revoked.
+  if (found && !isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
   const { continuation: _, inputResponses: sent, ...rest } = call;
   const inputResponses = found ? found.subject.inputResponses : sent;
   const first: DecidedCall = { ...rest, ...(inputResponses && { inputResponses }) };
@@ -59,17 +62,31 @@ async function answered(
 }
 
 /** Lets the continuation of a call go on that was approved with the same arguments. A server has it. */
-async function continueCall(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
+async function continueCall(call: DecidedCall, next: Handler<DecidedCall>, flow: ApprovalFlow): Promise<Result> {
   const { continuation } = call;
   const proof = continuation?.kind === 'approval' ? undefined : continuation?.approved;
-  // A continuation of a task sends no arguments: the server has them.
-  const isSame = continuation?.kind === 'task' || proof?.digest === digestOf(call.input);
-  if (proof && isSame) {
+  if (proof && continuation?.kind === 'upstream' && continuation.again) {
+    throw cannotRequest(call, 'Its approval covers one call, and this state was used before.', 'Call again.');
+  }
+  if (proof && (await isProven(call, proof, flow))) {
     const how = proof.id.startsWith('ap_') ? 'approved' : 'standing';
     return withProof(await next({ ...call, approval: { id: proof.id, how, by: [] } }), proof);
   }
-  if (isSelfApproved(call)) return next({ ...call, approval: { how: 'self', by: [call.caller.id] } });
+  const plan = await planOf(call, flow.settings().approvals, flow.clock());
+  if (isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) {
+    return next({ ...call, approval: { how: 'self', by: [call.caller.id] } });
+  }
   throw cannotRequest(call, 'The call began without an approval, and its server has it already.', 'Call again.');
+}
+
+/** Tests whether the caller used this approval for these arguments. A command sends its continuations unsealed. */
+async function isProven({ continuation, input, caller }: DecidedCall, proof: ApprovalProof, flow: ApprovalFlow) {
+  // A continuation of a task sends no arguments: the server has them.
+  if (continuation?.kind !== 'task' && proof.digest !== digestOf(input)) return false;
+  if (!proof.id.startsWith('ap_')) return true;
+  const used = await flow.box.get(proof.id);
+  const isOwn = used?.status === 'used' && used.principal === vaultPrincipal(caller);
+  return isOwn && used.subject.inputDigest === proof.digest;
 }
 
 /** Finds the approval of a continuation. Those of other principals do not exist for the caller. */
@@ -130,7 +147,10 @@ async function pursue(
   const ended = approvalEnded(approval);
   if (ended) throw ended;
   if (approval.status === 'used') {
-    if (approval.callId === call.id) throw alreadyUsed(approval);
+    if (approval.callId === call.id) {
+      await requireKnownEnd(approval, call, flow);
+      throw alreadyUsed(approval);
+    }
     return requested(approving); // Another identical call was faster; this one needs an approval of its own.
   }
   if (approval.status === 'approved') return useApproval(approval, approving);
@@ -183,10 +203,11 @@ async function decideByForm(
 async function useApproval(approval: StoredApproval, approving: ApprovingCall): Promise<Result> {
   const { call, flow } = approving;
   if (!isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
+  const isFirst = !flow.running.has(call.id);
   flow.running.add(call.id); // Before the use is visible: a concurrent call must not take it for a crash.
   const { approval: used, refusal } = await flow.apply(approval.id, { kind: 'use', callId: call.id });
   if (refusal) {
-    flow.running.delete(call.id);
+    if (isFirst) flow.running.delete(call.id);
     return pursue(approval.id, approving, { showsForm: false });
   }
   const by = stageProgress(used).counted.map((decision) => decision.by);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Role } from '../../core/call.ts';
-import type { ApprovalDecision, ApprovalStage } from '../../core/records/approval.ts';
+import type { ApprovalStage } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { anApproval, START } from './fixtures.ts';
 import { type ApprovalPlan, nextApproval, USE_WITHIN_MS } from './next-approval.ts';
@@ -110,7 +110,7 @@ describe('the next state of an approval', () => {
     const again = nextApproval(approved, { kind: 'replan', plan: stricter }, context).approval;
     expect(again).toMatchObject({ status: 'pending', expiresAt: START + 1005, decisions: [{ by: 'key:ops' }] });
     expect(decide(again, ben).approval.status).toBe('approved');
-    const revoked = { ...context, countsStill: ({ by }: ApprovalDecision) => by !== 'key:ops' };
+    const revoked = { ...context, countsStill: ({ by }: { by: string }) => by !== 'key:ops' };
     expect(nextApproval(approved, { kind: 'replan', plan: plan({}) }, revoked).approval.status).toBe('pending');
     const same = { stages: approved.stages, notRequester: false, allowsStanding: true, client: true, timeoutMs: 1 };
     expect(nextApproval(approved, { kind: 'replan', plan: same }, context).approval).toBe(approved);

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/schema/schema.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { ResolvedCall } from '../../core/call.ts';
+import type { Decision, ResolvedCall } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { conditionValues } from '../policy/condition-values.ts';
 import { matchesCallers, matchesTools } from '../policy/match.ts';
@@ -10,7 +10,10 @@ import { type Approver, isApproverIn } from './stage-progress.ts';
 export type ApprovalRule = Settings['approvals']['rules'][number];
 
 /** The part of a call that rules look at. */
-export type PlannedCall = Pick<ResolvedCall, 'kind' | 'target' | 'input' | 'caller'>;
+export type PlannedCall = Pick<ResolvedCall, 'kind' | 'target' | 'input' | 'caller'> & {
+  /** Has the labels of the session. */
+  readonly decision?: Pick<Decision, 'taint'>;
+};
 
 const DEFAULT_STAGES = [{ approvers: ['role:owner', 'role:approver'], need: 1 }];
 
@@ -48,7 +51,8 @@ async function matchesRule({ name, tools, callers, when }: ApprovalRule, call: P
   if (when === undefined) return true;
   const { compileExpression } = await import('../../cel/compile-expression.ts');
   const condition = compileExpression(when);
-  const result = 'message' in condition ? condition.message : condition.evaluate(conditionValues(call, now));
+  const values = conditionValues({ ...call, taint: call.decision?.taint }, now);
+  const result = 'message' in condition ? condition.message : condition.evaluate(values);
   if (typeof result === 'boolean') return result;
   throw failedRule(name, typeof result === 'string' ? result : result.failure);
 }

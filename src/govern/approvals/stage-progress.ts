@@ -7,7 +7,7 @@ import type { StoredApproval } from '../../store/approval-box.ts';
 export type Approver = Pick<Caller, 'id' | 'roles'>;
 
 /** Tells whether a decision still counts. A decision by a revoked key does not. */
-export type CountsStill = (decision: ApprovalDecision) => boolean;
+export type CountsStill = (decision: Pick<ApprovalDecision, 'by' | 'at'>) => boolean;
 
 /** The fields of an approval that tell who may approve. */
 export type StagedApproval = Pick<

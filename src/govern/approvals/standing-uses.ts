@@ -1,4 +1,5 @@
 import { newCallId } from '../../core/call/call-id.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -6,6 +7,8 @@ import type { StandingApproval, StandingWish } from '../../core/records/approval
 import type { StoredApproval } from '../../store/approval-box.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import type { ApprovingCall } from './approving-call.ts';
+import { countsWith, type Identities } from './identities.ts';
+import { mayApproveIn } from './stage-progress.ts';
 import { configuredStanding, hasMatchingArguments, isUsable, settlesCall } from './standing.ts';
 import { newApprovalId } from './subject.ts';
 
@@ -16,10 +19,29 @@ export async function useStanding({ call, plan, flow }: ApprovingCall): Promise<
   const settles = (one: StandingApproval) => settlesCall(one, candidate, flow.clock());
   const configured = configuredStanding(flow.settings().approvals.standing).find(settles);
   if (configured) return configured;
-  for (const one of (await flow.standing.all()).filter(settles)) {
+  const identities = await flow.identities();
+  const stillCounts = (one: StandingApproval) => isStillGranted(one, { call, plan, identities });
+  for (const one of (await flow.standing.all()).filter((found) => settles(found) && stillCounts(found))) {
     if (await flow.standing.use(one.id)) return one;
   }
   return undefined;
+}
+
+interface GrantCheck extends Pick<ApprovingCall, 'call' | 'plan'> {
+  readonly identities: Identities;
+}
+
+/** Returns true if the approver may still decide by the rule in force, and neither key is another one of the same name. */
+function isStillGranted(one: StandingApproval, { call, plan, identities }: GrantCheck): boolean {
+  const { approvedBy, approverRoles: roles = [], createdAt: at } = one;
+  const counts = countsWith(identities);
+  const [stage] = plan.stages;
+  const staged = { ...plan, principal: vaultPrincipal(call.caller) };
+  return (
+    [approvedBy, call.caller.id].every((by) => counts({ by, at })) &&
+    stage !== undefined &&
+    mayApproveIn(staged, stage, { id: approvedBy, roles })
+  );
 }
 
 const MAX_PENDING = 10_000;
@@ -83,6 +105,7 @@ export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: Ne
     arguments: wish.arguments ?? {},
     digest: subject.digest,
     approvedBy: by.id,
+    approverRoles: by.roles,
     createdAt: now,
     from: 'store',
     ...(wish.session && session !== undefined && { session }),

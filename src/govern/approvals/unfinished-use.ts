@@ -47,7 +47,11 @@ async function recordedEnd({ id }: StoredApproval, callId: string, { audit }: Ap
     ({ phase, detail: { approval } }) => phase === 'intent' && isObject(approval) && approval.id === id,
   );
   if (opening < 0) return NOT_SENT;
-  const isEnd = ({ phase, name }: (typeof records)[number]) => phase === 'outcome' && !name.startsWith('approvals.');
+  // A refusal of a later attempt with the same id says nothing about the call that was sent.
+  const isEnd = ({ phase, name, detail: { outcome } }: (typeof records)[number]) =>
+    phase === 'outcome' &&
+    !name.startsWith('approvals.') &&
+    !/^(APPROVAL|PERMISSION|RATE|BUDGET)_/.test(String(outcome));
   const closing = records.slice(0, opening).find(isEnd);
   return closing === undefined ? UNKNOWN : String(closing.detail.outcome);
 }

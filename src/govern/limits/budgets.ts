@@ -71,6 +71,7 @@ export function openBudgets(options: BudgetOptions): Budgets {
       };
       hold(principal, cost);
       const charged = async () => {
+        if (isCharged) return; // A hook may continue the call several times.
         await charge(reservation);
         isCharged = true;
         drop();

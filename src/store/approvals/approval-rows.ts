@@ -51,12 +51,14 @@ export function approvalBox(statements: Statements, watch: ApprovalWatch): Appro
       if (isReplaced) watch.changedHere();
       return isReplaced;
     },
-    async list({ statuses, limit }) {
+    async list({ statuses, limit, principal = null }) {
       if (statuses.length === 0) return [];
       const wanted = { raw: statuses.map((status) => `'${status}'`).join(', ') };
       return toApprovals(
         await statements.read(
-          sql`SELECT ${COLUMNS} FROM ${table} WHERE status IN (${wanted}) ORDER BY requested_at DESC, id LIMIT ${limit}`,
+          sql`SELECT ${COLUMNS} FROM ${table} WHERE status IN (${wanted})
+            AND (CAST(${principal} AS TEXT) IS NULL OR principal = ${principal})
+            ORDER BY requested_at DESC, id LIMIT ${limit}`,
         ),
       );
     },

@@ -18,6 +18,8 @@ export interface CheckpointDetail {
   readonly pruned: readonly AuditHead[] | undefined;
   /** The time before which no record was exported. */
   readonly since: number | undefined;
+  /** True if it was written for an export. */
+  readonly isExport: boolean;
   /** True if records were left out of the export by other conditions. */
   readonly isFiltered: boolean;
 }
@@ -32,6 +34,7 @@ export function readCheckpoint({ detail }: Pick<SealedRow, 'detail'>): Checkpoin
     heads: headsOf(found.heads),
     pruned: isObject(found.pruned) ? headsOf(found.pruned.heads) : undefined,
     since: typeof since === 'number' ? since : undefined,
+    isExport: isObject(found.export),
     isFiltered: Object.keys(others).length > 0,
   };
 }

@@ -19,7 +19,8 @@ export async function verifyExport(
 ): Promise<AuditVerification> {
   const invalid: AuditFault[] = [];
   const last = await lastRecord(file, { signal, onInvalid: (fault) => invalid.push(fault) });
-  const checkpoint = last?.phase === 'checkpoint' ? readCheckpoint(last) : undefined;
+  const found = last?.phase === 'checkpoint' ? readCheckpoint(last) : undefined;
+  const checkpoint = found?.isExport ? found : undefined;
   if (checkpoint?.isFiltered) throw filtered(file);
   const read = () => batches(file, { signal, onInvalid: () => {} });
   const isPartial = checkpoint?.since !== undefined;
@@ -91,7 +92,9 @@ function toRow(text: string): SealedRow | undefined {
   return { ...place, call_id: callId, phase, at, caller, via, name, detail: JSON.stringify(detail) };
 }
 
-const PHASES: readonly unknown[] = ['intent', 'outcome', 'checkpoint'] satisfies readonly AuditPhase[];
+const PHASES: readonly unknown[] = Object.keys({
+  ...{ intent: true, hook: true, outcome: true, checkpoint: true },
+} satisfies Record<AuditPhase, true>);
 const TEXTS = ['segment', 'hash', 'callId', 'caller', 'via', 'name'] as const;
 
 function isAuditEntry(found: unknown): found is AuditEntry & { readonly phase: AuditPhase } {
