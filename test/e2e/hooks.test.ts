@@ -28,7 +28,7 @@ verifies('G13', 'a hook of the configuration denies calls of the command line, a
 });
 
 verifies('G13', 'a hook asks for an approval, and onApproval observes it', async () => {
-  const { heddle, folder } = project(
+  const { heddle, home } = project(
     config({
       hooks: {
         beforeCall: [printing({ effect: 'ask', reason: 'A second look is wanted.' })],
@@ -39,7 +39,8 @@ verifies('G13', 'a hook asks for an approval, and onApproval observes it', async
   const asked = await heddle(['call', 'browser.look']);
   expect(asked.code).toBe(6);
   expect(asked.stderr).toContain('A second look is wanted.');
-  const observed = readFileSync(join(folder, 'observed.jsonl'), 'utf8').trim().split('\n');
+  // Commands run in Heddle's home folder, not in the project.
+  const observed = readFileSync(join(home, 'observed.jsonl'), 'utf8').trim().split('\n');
   expect(observed.map((line) => JSON.parse(line))).toMatchObject([
     {
       event: 'onApproval',
