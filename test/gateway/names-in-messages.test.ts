@@ -13,7 +13,7 @@ async function gateway() {
     inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
     ...(name === 'wipe' && { annotations: { destructiveHint: true } }),
   });
-  const config = { builtins, profiles: { bare: { naming: 'bare' } } };
+  const config = { builtins, approvals: { keepOpenMs: 0 }, profiles: { bare: { naming: 'bare' } } };
   const made = await gatewayUnderTest({ servers: { u: recordingServer(TOOLS, define) }, config });
   return async (profile: string | undefined, name: string, input: JsonObject = {}) => {
     const { json } = await postTo(made, profile)(...modern('tools/call', { name, arguments: input }));
@@ -24,7 +24,7 @@ async function gateway() {
 describe('a message to a client of a profile with bare names', () => {
   it.each([
     ['of arguments that do not fit', 'echo', { n: 'x' }, 'The arguments of echo do not fit'],
-    ['of a tool that needs approval', 'wipe', {}, '[APPROVAL_REQUIRED] wipe needs approval'],
+    ['of a tool that needs approval', 'wipe', {}, '[APPROVAL_PENDING] wipe waits for the approval'],
     ['of a name that is nearly right', 'ecko', {}, 'Did you mean echo?'],
   ])('P2: %s has the bare name', async (_, name, input, message) => {
     const call = await gateway();

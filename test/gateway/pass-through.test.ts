@@ -143,11 +143,14 @@ describe('a failure of Heddle', () => {
   it.each([
     ['an invalid argument', 'INPUT_INVALID', { name: 'mcp__up__typed', arguments: { n: 'x' } }, {}],
     ['a denied tool', 'NAME_UNKNOWN', { name: 'mcp__up__do' }, { deny: ['mcp__up'] }],
-    ['a tool that needs approval', 'APPROVAL_REQUIRED', { name: 'mcp__up__do' }, { ask: ['mcp__up__do'] }],
+    ['a tool that needs approval', 'APPROVAL_PENDING', { name: 'mcp__up__do' }, { ask: ['mcp__up__do'] }],
   ])('%s is answered with %s', async (_, code, params, permissions) => {
     const schema = { type: 'object', properties: { n: { type: 'number' } } };
     const server = recordingServer({ do: () => ({}), typed: () => ({}) }, () => ({ inputSchema: schema }));
-    const { post } = await gatewayUnderTest({ servers: { up: server }, config: { permissions } });
+    const { post } = await gatewayUnderTest({
+      servers: { up: server },
+      config: { permissions, approvals: { keepOpenMs: 0 } },
+    });
     const { json, status } = await post({ ...call, params });
     expect(status).toBe(200);
     if (code === 'NAME_UNKNOWN') expect(json.error).toMatchObject({ code: -32602, data: { code } });

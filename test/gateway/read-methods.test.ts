@@ -73,7 +73,7 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
     'P1',
     'gets the JSON-RPC error of its era for an unknown name, a denial and invalid parameters',
     async () => {
-      const config = { permissions: { ask: ['note://two'] } };
+      const config = { approvals: { keepOpenMs: 0 }, permissions: { ask: ['note://two'] } };
       const gateway = await gatewayUnderTest({ servers: { notes: resourceServer(NOTES) }, config });
       const error = async (method: string, params: JsonObject) => (await send(gateway, era, method, params)).error;
       expect(await error('resources/read', { uri: 'gone://x' })).toMatchObject({
@@ -82,7 +82,7 @@ describe.each(['legacy', 'modern'] as const)('a %s client', (era) => {
       });
       expect(await error('resources/read', { uri: 'note://two' })).toMatchObject({
         code: -32600,
-        data: { code: 'APPROVAL_REQUIRED', uri: 'note://two' },
+        data: { code: 'APPROVAL_PENDING', uri: 'note://two' },
       });
       expect(await error('resources/read', {})).toMatchObject({ code: -32602 });
       expect(await error('prompts/get', { name: 'nothing' })).toMatchObject({

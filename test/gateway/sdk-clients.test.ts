@@ -59,11 +59,11 @@ describe.each(SDK_CLIENTS)('%s, when a call fails', (_name, connect) => {
   });
 
   verifies('P1', 'gets a denial as a result with isError', async () => {
-    const config = { permissions: { ask: ['mcp__up__risky'] } };
+    const config = { approvals: { keepOpenMs: 0 }, permissions: { ask: ['mcp__up__risky'] } };
     const { client, server } = await connected(connect, { risky: () => text('done') }, config);
     const result = await client.call('mcp__up__risky');
     expect(result.isError).toBe(true);
-    expect(JSON.stringify(result.content)).toContain('[APPROVAL_REQUIRED]');
+    expect(JSON.stringify(result.content)).toContain('[APPROVAL_PENDING]');
     expect(server.calls).toEqual([]);
   });
 
