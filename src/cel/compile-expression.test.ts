@@ -140,6 +140,8 @@ describe('the limits of an evaluation', () => {
     expect(evaluated('args.s.matches("^(a+)+$")', { s: `${'a'.repeat(50)}!` })).toBe(false);
     expect(evaluated('args.s.matches(args.p)', { s: 'abc', p: 'b' })).toBe(true);
     expect(evaluated('args.s.matches("a")', { s: 'b'.repeat(1_000_000) })).toEqual(tooMany);
+    expect(problemOf(`args.s.matches("${'.{0,1000}'.repeat(50)}")`).message).toContain('too large');
+    expect(evaluated('args.s.matches("(a|b|c){100}d")', { s: 'abc'.repeat(10_000) })).toEqual(tooMany);
   });
 
   verifies('G3', 'starts every evaluation with all its steps', () => {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { pointerTarget } from './json-pointer.ts';
 
 // Keywords whose value is or contains a schema that always applies. Schemas in `$defs` apply once a `$ref` names them.
 const APPLICATORS = [
@@ -47,7 +48,7 @@ function resolveChain(schema: JsonObject, from: JsonObject, checked: Set<JsonObj
     if (checked.has(here)) return undefined;
     chain.add(here);
     checked.add(here);
-    const found = pointerTarget(schema, here.$ref);
+    const found = referenceTarget(schema, here.$ref);
     if (typeof found === 'boolean') return undefined;
     if (found === undefined && !here.$ref.startsWith('#')) {
       return `the reference ${shown(here.$ref)} leads out of it, and nothing is fetched`;
@@ -58,23 +59,9 @@ function resolveChain(schema: JsonObject, from: JsonObject, checked: Set<JsonObj
   return here;
 }
 
-function pointerTarget(schema: JsonObject, reference: string): Json | undefined {
-  if (reference === '#') return schema;
-  if (!reference.startsWith('#/')) return undefined;
-  let here: Json | undefined = schema;
-  for (const step of reference.slice(2).split('/').map(decoded)) {
-    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined;
-    here = (here as JsonObject)[step];
-  }
-  return here;
-}
-
-function decoded(step: string): string {
-  let plain = step;
-  try {
-    plain = decodeURIComponent(step);
-  } catch {} // A lone % is not an escape: keep the text.
-  return plain.replaceAll('~1', '/').replaceAll('~0', '~');
+/** Finds the target of a reference inside the schema; undefined for a reference that is no pointer. */
+function referenceTarget(schema: JsonObject, reference: string): Json | undefined {
+  return reference === '#' || reference.startsWith('#/') ? pointerTarget(schema, reference.slice(1)) : undefined;
 }
 
 function subschemasOf(schema: JsonObject): JsonObject[] {

@@ -175,6 +175,14 @@ verifies('G4', 'checks a deep input against a recursive schema within the budget
   expect(attempt(both, deep)).toEqual(TOO_LARGE);
 });
 
+verifies('G4', 'counts every part of `allOf` and every name of `dependentRequired` in the budget', () => {
+  const parts = { type: 'array', items: { allOf: Array.from({ length: 20_000 }, () => true) } };
+  expect(attempt(of(parts), { a: Array.from({ length: 1000 }, () => 0) })).toEqual(TOO_LARGE);
+  const names = Object.fromEntries(Array.from({ length: 4000 }, (_, index) => [`k${index}`, []]));
+  const objects = { type: 'array', items: { dependentRequired: names } };
+  expect(attempt(of(objects), { a: Array.from({ length: 5000 }, () => ({})) })).toEqual(TOO_LARGE);
+});
+
 verifies('G4', 'checks uniqueItems of a long list in linear time', () => {
   const items = Array.from({ length: 50_000 }, (_, index) => ({ index }));
   expect(check(of({ type: 'array', uniqueItems: true }), { a: items })).toBeUndefined();

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { pointerTarget } from './json-pointer.ts';
 
 /** A part of a schema with an URI of its own: the whole schema, or a subschema with an `$id`. */
 export interface SchemaResource {
@@ -117,23 +118,6 @@ function absolute(path: string, base: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function pointerTarget(root: JsonObject, pointer: string): Json | undefined {
-  let here: Json | undefined = root;
-  for (const step of pointer.split('/').slice(1).map(decoded)) {
-    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined;
-    here = (here as JsonObject)[step];
-  }
-  return here;
-}
-
-function decoded(step: string): string {
-  let plain = step;
-  try {
-    plain = decodeURIComponent(step);
-  } catch {} // A lone % is not an escape: keep the text.
-  return plain.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 const shown = (reference: string) => JSON.stringify(reference.length > 60 ? `${reference.slice(0, 60)}…` : reference);

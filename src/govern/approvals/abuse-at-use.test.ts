@@ -1,22 +1,13 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { ada } from '../../core/fixtures.ts';
-import { approvalBench, approvalIdOf, ops } from './fixtures.ts';
+import { anApprovalRule, approvalBench, approvalIdOf, ops } from './fixtures.ts';
 import { addStanding } from './standing-uses.ts';
-
-const rule = (overrides: object) => ({
-  name: 'r',
-  stages: [{ approvers: ['role:approver'], need: 1 }],
-  notRequester: false,
-  client: true,
-  standing: true,
-  ...overrides,
-});
 
 verifies('G6', 'an approval rule on labels applies to a labelled session', async () => {
   const bench = await approvalBench();
   const stages = [{ approvers: ['key:ops'], need: 1 }];
-  bench.approvals = { rules: [rule({ stages, when: '"untrusted" in taint' })] };
+  bench.approvals = { rules: [anApprovalRule({ stages, when: '"untrusted" in taint' })] };
   const decision = { effect: 'ask', rule: 'r', reason: 'x', taint: ['untrusted'] } as const;
   const id = approvalIdOf(await bench.send({ decision }));
   expect((await bench.store.approvals.get(id))?.stages).toEqual(stages);
@@ -57,7 +48,7 @@ describe('a standing approval ends', () => {
   }
   verifies('G6', 'when its approver may no longer decide', async () => {
     const bench = await withStanding();
-    bench.approvals = { rules: [rule({ stages: [{ approvers: ['owner'], need: 1 }] })] };
+    bench.approvals = { rules: [anApprovalRule({ stages: [{ approvers: ['owner'], need: 1 }] })] };
     expect((await bench.send()).kind).toBe('waiting');
   });
   verifies('G6', 'with the key of its approver', async () => {

@@ -2,19 +2,11 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Caller, DecidedCall, InputResponses } from '../../core/call.ts';
 import { ada, aTarget, grace, text } from '../../core/fixtures.ts';
-import { approvalBench, approvalIdOf, type Bench, boss, ops } from './fixtures.ts';
+import { anApprovalRule, approvalBench, approvalIdOf, type Bench, boss, ops } from './fixtures.ts';
 import { refusedUntil } from './open-approval.ts';
 
 const form = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
 const yes: InputResponses = { 'heddle-approval': { action: 'accept', content: { approve: true } } };
-const rule = (overrides: object) => ({
-  name: 'r',
-  stages: [{ approvers: ['role:approver'], need: 1 }],
-  notRequester: false,
-  client: true,
-  standing: true,
-  ...overrides,
-});
 
 /** Requests an approval, has it approved, and returns its continuation. */
 async function granted(bench: Bench, overrides: Partial<DecidedCall> = {}) {
@@ -102,7 +94,7 @@ describe('a form', () => {
   verifies('G6', 'is off with `client: false`, and a response to it decides nothing', async () => {
     const bench = await approvalBench({ ...ops, id: 'key:me' });
     bench.apiKeys.push({ name: 'me', roles: ['approver'] });
-    bench.approvals = { rules: [rule({ client: false })] };
+    bench.approvals = { rules: [anApprovalRule({ client: false })] };
     const asked = await bench.send({ capabilities: form });
     expect(asked.kind).toBe('waiting');
     const continuation = { kind: 'approval', id: approvalIdOf(asked) } as const;
@@ -151,7 +143,9 @@ describe('a decision', () => {
     ];
     const bench = await approvalBench(boss);
     bench.approvals = {
-      rules: [rule({ stages: [{ approvers: ['role:owner', 'role:approver'], need: 1 }], notRequester: true })],
+      rules: [
+        anApprovalRule({ stages: [{ approvers: ['role:owner', 'role:approver'], need: 1 }], notRequester: true }),
+      ],
     };
     const id = approvalIdOf(await bench.send());
     for (const by of names) {
@@ -175,7 +169,9 @@ describe('a decision', () => {
   verifies('G6', 'waits for missing decisions after the rule became stricter', async () => {
     const bench = await approvalBench();
     const continuation = await granted(bench);
-    bench.approvals = { rules: [rule({ stages: [{ approvers: ['role:approver', 'role:owner'], need: 2 }] })] };
+    bench.approvals = {
+      rules: [anApprovalRule({ stages: [{ approvers: ['role:approver', 'role:owner'], need: 2 }] })],
+    };
     expect(await bench.send({ continuation })).toMatchObject({ kind: 'waiting' });
     await bench.flow.decide(boss, continuation.id, { verdict: 'approve' });
     await expect(bench.send({ continuation })).resolves.toEqual(text('done'));

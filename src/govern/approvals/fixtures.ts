@@ -12,6 +12,16 @@ export const ops: Caller = { id: 'key:ops', roles: ['approver'], via: 'gateway' 
 export const boss: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 export const START = Date.UTC(2026, 10, 17, 9);
 
+/** An approval rule of one approver; override only what your test is about. */
+export const anApprovalRule = (overrides: object) => ({
+  name: 'r',
+  stages: [{ approvers: ['role:approver'], need: 1 }],
+  notRequester: false,
+  client: true,
+  standing: true,
+  ...overrides,
+});
+
 /** A pending approval; override only what your test is about. */
 export const anApproval = (overrides: Partial<StoredApproval> = {}): StoredApproval => ({
   id: 'ap_0123456789abcdef',
