@@ -12,6 +12,10 @@ export interface Candidate {
   readonly name: string;
   readonly kind: UpstreamKind;
   readonly args: ((configFile: string) => readonly string[]) | undefined;
+  /** Flags of Node before the arguments. */
+  readonly nodeFlags?: readonly string[];
+  /** Written to heddle.json beside the server. */
+  readonly settings?: Readonly<Record<string, unknown>>;
 }
 
 export interface Measurement {
@@ -36,8 +40,9 @@ const SINGLE_CALLS = 500;
 const CLIENTS = 32;
 const MESSAGE = 'hello world, this is a small payload of ordinary size';
 
-const heddle = (config: string) => [
-  join(HERE, '..', 'bin', 'heddle'),
+/** The arguments that start the gateway of a clone. */
+export const heddleOf = (root: string) => (config: string) => [
+  join(root, 'bin', 'heddle'),
   'up',
   '--port',
   '0',
@@ -45,6 +50,8 @@ const heddle = (config: string) => [
   config,
   '--json',
 ];
+export const HEDDLE = join(HERE, '..');
+const heddle = heddleOf(HEDDLE);
 const script = (name: string) => (config: string) => [join(HERE, name), config];
 const PEERS = ['mcp-proxy', 'supergateway'].filter(isInstalled);
 
@@ -92,8 +99,8 @@ export async function measureGateway(candidate: Candidate, { calls, warmUp }: Am
 
 /** Starts a candidate with these flags of Node, calls `use`, and stops the candidate. */
 export async function withGateway<T>(
-  { kind, args }: Candidate,
-  nodeFlags: readonly string[],
+  { kind, args, nodeFlags = [], settings }: Candidate,
+  moreFlags: readonly string[],
   use: (gateway: Running) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
@@ -104,9 +111,13 @@ export async function withGateway<T>(
     if (upstream) running.push(upstream);
     const configFile = join(folder, 'heddle.json');
     const server = upstream ? { url: upstream.url } : { command: process.execPath, args: [ECHO_SERVER, 'stdio'] };
-    writeFileSync(configFile, JSON.stringify({ mcpServers: { upstream: server } }));
+    writeFileSync(configFile, JSON.stringify({ ...settings, mcpServers: { upstream: server } }));
     if (upstream && !args) return await use(upstream);
-    const gateway = await startProgram({ args: [...nodeFlags, ...(args?.(configFile) ?? [])], cwd: folder, env });
+    const gateway = await startProgram({
+      args: [...nodeFlags, ...moreFlags, ...(args?.(configFile) ?? [])],
+      cwd: folder,
+      env,
+    });
     running.push(gateway);
     return await use(gateway);
   } finally {

@@ -1,8 +1,9 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance] [--json]
 import { parseArgs } from 'node:util';
 import { runConnectSuite, showConnectSuite } from './connect-suite.ts';
 import { runCredentialsSuite, showCredentialsSuite } from './credentials-suite.ts';
 import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
+import { runGovernanceSuite, showGovernanceSuite } from './governance-suite.ts';
 import { runListSuite, showListSuite } from './list-suite.ts';
 import { runStartUpSuite, showStartUpSuite } from './start-up-suite.ts';
 
@@ -12,7 +13,7 @@ const { values } = parseArgs({
     calls: { type: 'string', default: '3000' },
     'warm-up': { type: 'string', default: '2000' },
     only: { type: 'string' },
-    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials' },
+    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials,governance' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -37,12 +38,18 @@ for (const suite of values.suites.split(',')) {
     const measured = await runCredentialsSuite({ reps, calls });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showCredentialsSuite(measured));
+  } else if (suite === 'governance') {
+    const measured = await runGovernanceSuite({ reps, calls, warmUp });
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showGovernanceSuite(measured));
   } else if (suite === 'stdio' || suite === 'http') {
     const measured = await runGatewaySuite({ kind: suite, reps, calls, warmUp, only });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
   } else {
-    throw new Error(`${suite} is not a suite; those are stdio, http, start-up, connect, list and credentials.`);
+    throw new Error(
+      `${suite} is not a suite; those are stdio, http, start-up, connect, list, credentials and governance.`,
+    );
   }
 }
 if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
