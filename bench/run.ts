@@ -1,5 +1,6 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance,background] [--json]
 import { parseArgs } from 'node:util';
+import { runBackgroundSuite, showBackgroundSuite } from './background-suite.ts';
 import { runConnectSuite, showConnectSuite } from './connect-suite.ts';
 import { runCredentialsSuite, showCredentialsSuite } from './credentials-suite.ts';
 import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
@@ -13,7 +14,7 @@ const { values } = parseArgs({
     calls: { type: 'string', default: '3000' },
     'warm-up': { type: 'string', default: '2000' },
     only: { type: 'string' },
-    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials,governance' },
+    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials,governance,background' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -42,13 +43,17 @@ for (const suite of values.suites.split(',')) {
     const measured = await runGovernanceSuite({ reps, calls, warmUp });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGovernanceSuite(measured));
+  } else if (suite === 'background') {
+    const measured = await runBackgroundSuite({ reps, calls });
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showBackgroundSuite(measured));
   } else if (suite === 'stdio' || suite === 'http') {
     const measured = await runGatewaySuite({ kind: suite, reps, calls, warmUp, only });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
   } else {
     throw new Error(
-      `${suite} is not a suite; those are stdio, http, start-up, connect, list, credentials and governance.`,
+      `${suite} is not a suite; those are stdio, http, start-up, connect, list, credentials, governance and background.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../src/core/records/audit-entry.ts';
@@ -107,6 +108,21 @@ describe('heddle audit', () => {
       { caller: 'heddle', detail: { files: [expect.stringMatching(/heddle\.json$/)] } },
     ]);
     await running.stop();
+  });
+
+  verifies('G11', 'searches and simulations run with a low priority, so that calls beside them go on', async () => {
+    const here = project({ 'candidate.json': { policies: [] } });
+    const report = `import{getPriority}from'node:os';process.on('exit',()=>console.error('priority',getPriority()))`;
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` };
+    const simulate = ['policy', 'simulate', '--candidate', 'candidate.json'];
+    for (const [args, priority] of [
+      [['audit', 'search'], 10],
+      [simulate, 10],
+      [['version'], getPriority()],
+    ] as const) {
+      const { stderr } = await here.heddle(args, { env });
+      expect([args, stderr.match(/priority (-?\d+)/)?.[1]]).toEqual([args, String(Math.max(getPriority(), priority))]);
+    }
   });
 
   it('exports to a file that only its owner can read', async () => {

@@ -12,6 +12,7 @@ import { askNo, canAsk } from '../input/ask.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { readTime } from '../input/read-time.ts';
 import { localCaller } from '../local-caller.ts';
+import { lowerPriority } from '../lower-priority.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
@@ -61,6 +62,7 @@ export const manageAudit: Command = {
     const [verb = '', ...words] = input.positionals;
     const act = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
     if (!act || input.rest !== undefined) throw unknownVerb(verb);
+    lowerPriority();
     // An export is verified on any machine: nothing is read from the store or written to it.
     const isFile = verb === 'verify' && words.length > 0;
     const store = isFile ? { config: false as const, store: ':memory:' } : openOptions(input);

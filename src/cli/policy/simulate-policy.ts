@@ -5,6 +5,7 @@ import type { Input } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { readDuration } from '../input/read-duration.ts';
 import { localCaller } from '../local-caller.ts';
+import { lowerPriority } from '../lower-priority.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print, transientNotice } from '../print/print-line.ts';
@@ -33,6 +34,7 @@ export async function simulatePolicy(input: Input, words: readonly string[]): Pr
   }
   const kinds = input.texts('fail-on').map(requireKind);
   const since = Date.now() - readDuration('since', input.text('since') ?? '7d');
+  lowerPriority();
   // Rules are decided on the definitions that are known; no server is started.
   const options = { ...runOptions(input, localCaller()), autoConnect: false };
   const isShown = process.stderr.isTTY && !input.flag('json');
