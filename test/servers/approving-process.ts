@@ -20,12 +20,13 @@ export const numbered = (n: number): Call => ({
   signal: new AbortController().signal,
 });
 
-/** Opens Heddle on the home of the test. Every call of the server needs an approval. */
-export const openCounting = (folder: string): Promise<Heddle> =>
+/** Opens Heddle on the home of the test, with SQLite there unless `store` is set. Every call of the server needs an approval. */
+export const openCounting = (folder: string, store?: string): Promise<Heddle> =>
   openHeddle({
     cwd: folder,
     env: { PATH: process.env.PATH, HEDDLE_HOME: `${folder}/home` },
     config: {
+      ...(store !== undefined && { store }),
       permissions: { ask: ['mcp__counter'] },
       mcpServers: {
         counter: {
@@ -53,9 +54,9 @@ async function pursue(heddle: Heddle, n: number): Promise<void> {
   step(used.kind);
 }
 
-const [, program, folder] = process.argv;
+const [, program, folder, store] = process.argv;
 if (program === import.meta.filename && folder !== undefined) {
-  const heddle = await openCounting(folder);
+  const heddle = await openCounting(folder, store);
   await Promise.all(Array.from({ length: CALLS }, (_, n) => pursue(heddle, n)));
   step('all');
   await heddle.close();
