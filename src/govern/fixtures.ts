@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { freshSqlite } from '../store/fixtures.ts';
+import { type FreshDatabase, freshSqlite } from '../store/fixtures.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenApprovalFlow } from './approve.ts';
@@ -15,9 +15,9 @@ export interface RealStore extends Store {
   readonly repairAudit: () => Promise<unknown>;
 }
 
-/** Opens a store on a SQLite file and deletes it when the test ends. */
-export async function realStore(): Promise<RealStore> {
-  const database = await freshSqlite();
+/** Opens a store on an empty database, a SQLite file by default, and deletes it when the test ends. */
+export async function realStore(fresh: () => Promise<FreshDatabase> = freshSqlite): Promise<RealStore> {
+  const database = await fresh();
   const store = await openStore({ location: database.location });
   onTestFinished(async () => {
     await store.close().catch(() => {}); // A test may have left it unwritable.

@@ -60,16 +60,6 @@ describe('an approval covers one exact call', () => {
     expect(bench.reached).toEqual([]);
   });
 
-  verifies('G7', 'is used once by 50 callers at the same time', async () => {
-    const bench = await approvalBench();
-    const continuation = await granted(bench);
-    const results = await Promise.all(Array.from({ length: 50 }, () => bench.send({ continuation })));
-    expect(results.filter(({ kind }) => kind === 'complete')).toHaveLength(1);
-    expect(bench.reached).toHaveLength(1);
-    const others = results.flatMap((one) => (one.kind === 'waiting' ? [one.approval.id] : []));
-    expect(new Set(others).size).toBe(1);
-  });
-
   verifies('G7', 'restores the input responses of the first call, and never sends those of the form', async () => {
     const bench = await approvalBench();
     const inputResponses = { k: { action: 'accept' } };
@@ -123,16 +113,6 @@ describe('a decision', () => {
       code: 'APPROVAL_SETTLED',
       message: expect.stringContaining('key:ops'),
     });
-  });
-
-  verifies('G6', 'of two identities at the same time counts once', async () => {
-    const bench = await approvalBench();
-    const id = approvalIdOf(await bench.send());
-    const decided = await Promise.allSettled([
-      bench.flow.decide(ops, id, { verdict: 'approve' }),
-      bench.flow.decide(boss, id, { verdict: 'reject', note: 'no' }),
-    ]);
-    expect(decided.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
   verifies('G6', 'of the requester does not count if the rule says so, by any of its names', async () => {

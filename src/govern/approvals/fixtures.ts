@@ -70,8 +70,8 @@ export interface Bench {
 const ASKS = { effect: 'ask', rule: 'mode strict', reason: 'Mode strict asks for every external tool.' } as const;
 
 /** Builds the stage on a real store, with a clock that stands still. Each call has its own id. */
-export async function approvalBench(caller: Caller = ada): Promise<Bench> {
-  const store = await realStore();
+export async function approvalBench(caller: Caller = ada, opened?: RealStore): Promise<Bench> {
+  const store = opened ?? (await realStore());
   let calls = 0;
   const bench = {
     store,
