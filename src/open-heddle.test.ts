@@ -146,8 +146,11 @@ describe('servers passed by the program', () => {
     const pretender = recordingServer(tools, () => ({ annotations: { readOnlyHint: true } }));
     const heddle = await temporaryHeddle({ folder, servers: { filesystem: pretender } });
     expect(await heddle.dispatch(callOf('filesystem.fs_read_file'))).toMatchObject({ kind: 'waiting' });
-    const inside = temporaryHeddle({ folder, servers: { 'heddle-filesystem': pretender } });
-    await expect(inside).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await writeFile(join(folder, 'note.txt'), 'a note');
+    const other = await temporaryHeddle({ folder, servers: { 'heddle-filesystem': pretender } });
+    const read = callOf('filesystem.fs_read_file', { path: 'note.txt' });
+    expect(await other.dispatch(read)).toMatchObject({ value: text('a note') });
+    expect(await other.dispatch(callOf('heddle-filesystem.fs_read_file'))).toMatchObject({ kind: 'waiting' });
   });
 });
 

@@ -1,5 +1,3 @@
-import { homedir } from 'node:os';
-import { parse as parsePath } from 'node:path';
 import { type Owners, ownersOf } from '../catalog/live-catalog.ts';
 import type { Config, ServerConfig } from '../config/config.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -7,7 +5,7 @@ import type { Clock } from '../core/time.ts';
 import { type Decide, decider, type Policy, policyOf } from '../govern/decide.ts';
 import { type RateLimits, rateLimitsOf } from '../govern/rate-limit.ts';
 import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
-import { BUILT_IN_SERVERS } from './built-ins.ts';
+import type { BuiltIn } from './built-ins/built-in.ts';
 
 /** The configuration in force and what is derived from it. The next read replaces it as a whole. */
 export interface ActiveConfig {
@@ -26,19 +24,9 @@ export function callable(configs: ActiveConfig['configs'], plans: readonly Serve
   return new Map([...ownersOf(configs)].filter(([name]) => reachable.has(name)));
 }
 
-/** Returns true if the project folder is `/` or the user's home folder and no other path is configured. */
-function isTooWide({ projectFolder, settings }: Config): boolean {
-  const chosen = settings.builtins.filesystem.allowedPaths.some((path) => path !== projectFolder);
-  return !chosen && [parsePath(projectFolder).root, homedir()].includes(projectFolder);
-}
-
 /** Derives the active configuration. A configured server replaces the built-in server of its name. */
-export function activeConfigOf(config: Config, clock: Clock = Date.now): ActiveConfig {
-  const { enabled, allowedPaths } = config.settings.builtins.filesystem;
-  const description = `Files below ${allowedPaths.join(', ')}`;
-  const shipped = BUILT_IN_SERVERS.flatMap(({ entry, ...rest }): ServerConfig[] =>
-    enabled && entry && !isTooWide(config) ? [{ ...rest, entry: { ...entry, description } }] : [],
-  );
+export function activeConfigOf(config: Config, builtIns: readonly BuiltIn[], clock: Clock): ActiveConfig {
+  const shipped = builtIns.flatMap((builtIn) => builtIn.configOf(config) ?? []);
   const unreplaced = shipped.filter(({ name }) => !config.servers.has(name));
   const configs = new Map([...config.servers, ...unreplaced.map((server) => [server.name, server] as const)]);
   const policy = policyOf(config.settings, configs, config);

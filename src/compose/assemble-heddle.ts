@@ -20,7 +20,7 @@ import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
 import { type ActiveConfig, activeConfigOf, callable } from './active-config.ts';
-import { serveBuiltIns } from './built-ins.ts';
+import { builtInsOf } from './built-ins.ts';
 import { catalogPublisher, changePublishers, listsFor } from './change-publishers.ts';
 import { createHeddle } from './create-heddle.ts';
 import { type Environment, type HeddleOptions, wallClockOf } from './heddle-options.ts';
@@ -47,10 +47,10 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const { config, store, options, env, clock, closing } = parts;
   const inProcess = inProcessOf(options.servers ?? {});
   const wallClock = wallClockOf(options);
-  let activeConfig = activeConfigOf(config, wallClock);
+  const builtIns = builtInsOf({ config: () => activeConfig.config, home: homeFolder(env) });
+  let activeConfig = activeConfigOf(config, builtIns, wallClock);
   const active = () => activeConfig;
   const auth = authPartsOf({ active, store, wallClock, env });
-  serveBuiltIns({ config: () => activeConfig.config, inProcess, home: homeFolder(env) });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
   const changes = feed<Change>(({ kind, detail }) => kind === 'server' && detail.event === 'notification');
   const notified = notifications();
@@ -63,7 +63,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   });
   const connectTimeoutMs = () => activeConfig.config.settings.connect.timeoutMs;
   const planOptions: PlanOptions = {
-    ...{ watchdog, pool, env, inProcess, serverRequests, connectTimeoutMs, auth },
+    ...{ watchdog, pool, env, inProcess, builtIns, serverRequests, connectTimeoutMs, auth },
     ...{ cwd: resolvePath(options.cwd ?? '.'), connectors: connectorTokensOf(parts, active) },
   };
   const planAll = () => [...activeConfig.configs.values()].map((server) => planServer(server, planOptions));
@@ -86,7 +86,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   });
   if (options.autoConnect !== false) servers.start();
   const adopt = (next: Config) => {
-    activeConfig = activeConfigOf(next, wallClock);
+    activeConfig = activeConfigOf(next, builtIns, wallClock);
     const nextPlans = planAll();
     metrics.meet(nextPlans);
     servers.update(nextPlans);
@@ -103,7 +103,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     const closed = servers.close();
     changes.close(); // `servers.close` has published the state of every server by now.
     await closed;
-    await Promise.allSettled(auth.renewals ?? []);
+    await Promise.allSettled([...(auth.renewals ?? []), ...builtIns.map((builtIn) => builtIn.close())]);
     await pool.close();
     watchdog.close();
     await metrics.close();

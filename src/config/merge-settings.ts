@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../core/call.ts';
 import type { ValueOrigin } from './config.ts';
 import { connectorsOf } from './merge-connectors.ts';
 import type { Layer } from './read/layer.ts';
+import { builtinsIn } from './schema/default-settings.ts';
 import { configSchema, type Settings, settingPaths } from './schema/schema.ts';
 
 /** The settings in force, and the origins of those that a file sets. */
@@ -31,9 +32,8 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
     put(chosen, path, combine(path, [winner, ...others]));
   }
   const { $schema: _, mcpServers: __, builtins, ...rest } = configSchema.parse(chosen);
-  const { allowedPaths = [projectFolder], ...filesystem } = builtins.filesystem;
   const connectors = mergeConnectors(layers, origins);
-  const inForce: Settings = { ...rest, connectors, builtins: { filesystem: { ...filesystem, allowedPaths } } };
+  const inForce: Settings = { ...rest, connectors, builtins: builtinsIn(builtins, projectFolder) };
   return { inForce, origins };
 }
 

@@ -1,7 +1,6 @@
 import type { Config } from '../../config/config.ts';
+import { BUILTINS } from '../../config/schema/server-name.ts';
 import { HeddleError } from '../../core/errors.ts';
-
-const BUILT_IN: readonly string[] = ['filesystem', 'database'];
 
 /** Replaces NAME_UNKNOWN by the reason why an existing server cannot be edited here. */
 export async function explainUnknown<T>({ servers }: Config, name: string, search: Promise<T>): Promise<T> {
@@ -20,7 +19,7 @@ export async function explainUnknown<T>({ servers }: Config, name: string, searc
         },
       );
     }
-    if (!BUILT_IN.includes(name)) throw thrown;
+    if (!BUILTINS.has(name)) throw thrown;
     throw new HeddleError('NAME_UNKNOWN', `\`${name}\` comes with Heddle and is in no file.`, {
       cause: thrown,
       fix: `Set \`builtins.${name}.enabled\` in heddle.json.`,

@@ -1,4 +1,5 @@
 import { previewValue } from '../../config/edit/preview.ts';
+import { BUILTINS } from '../../config/schema/server-name.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
@@ -66,6 +67,6 @@ function looseFacts(fact: Json | undefined): readonly string[] {
 /** Prints a notice for each server that takes the name of a built-in one. */
 export function noticeReplaced(servers: readonly NamedServer[]): void {
   for (const { name } of servers) {
-    if (name === 'filesystem') notice(`${name} replaces the server of that name that comes with Heddle.`);
+    if (BUILTINS.has(name)) notice(`${name} replaces the server of that name that comes with Heddle.`);
   }
 }

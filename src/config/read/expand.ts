@@ -154,8 +154,8 @@ function isSandboxPath([first, second]: JsonPath): boolean {
   return first === 'sandbox' && second === 'allowedPaths';
 }
 
-function isBuiltinPath([first, second, third]: JsonPath): boolean {
-  return first === 'builtins' && second === 'filesystem' && third === 'allowedPaths';
+function isBuiltinPath([first, , third]: JsonPath): boolean {
+  return first === 'builtins' && third === 'allowedPaths';
 }
 
 interface ExpandOptions {

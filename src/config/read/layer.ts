@@ -170,11 +170,6 @@ const STRICT = {
   value: 'strict',
   notice: 'Until it is corrected, every external tool needs an approval.',
 };
-const NO_FILES = {
-  path: ['builtins', 'filesystem', 'enabled'],
-  value: false,
-  notice: 'Until it is corrected, there are no file tools.',
-};
 // Without the rule one approver would suffice.
 const NO_APPROVALS = {
   path: ['approvals', 'unattended'],
@@ -188,22 +183,35 @@ const FALLBACKS: readonly Fallback[] = [
   { when: ['approvals', 'sensitiveWords'], ...STRICT },
   { when: ['approvals', 'rules'], ...NO_APPROVALS },
   { when: ['hooks'], ...STRICT },
-  { when: ['builtins', 'filesystem'], ...NO_FILES },
+  ...settingPaths.flatMap(switchedOff),
 ];
+
+/** Turns a built-in server off when one of its settings is invalid. */
+function switchedOff(path: readonly string[]): Fallback[] {
+  const [first, name = '', key] = path;
+  if (first !== 'builtins' || key !== 'enabled') return [];
+  const notice = `Until it is corrected, the built-in server \`${name}\` is off.`;
+  return [{ when: [first, name], path, value: false, notice }];
+}
 
 function withFallback(
   settings: readonly LayerSetting[],
   { path: bad, problem: { at } }: DocumentFinding,
 ): readonly LayerSetting[] {
-  const fallback = FALLBACKS.find(({ when }) => overlaps(bad, when));
-  if (fallback === undefined || at === undefined) return settings;
-  const { path, value } = fallback;
-  return [...settings.filter((setting) => !overlaps(setting.path, path)), { path, value, at, isForced: true }];
+  if (at === undefined) return settings;
+  // An invalid `builtins` concerns every built-in server.
+  return FALLBACKS.filter(({ when }) => overlaps(bad, when)).reduce<readonly LayerSetting[]>(
+    (rest, { path, value }) => [
+      ...rest.filter((setting) => !overlaps(setting.path, path)),
+      { path, value, at, isForced: true },
+    ],
+    settings,
+  );
 }
 
 function describeFallback({ path, problem }: DocumentFinding): Problem {
-  const fallback = FALLBACKS.find(({ when }) => overlaps(path, when));
-  return fallback === undefined ? problem : { ...problem, message: `${problem.message} ${fallback.notice}` };
+  const notices = new Set(FALLBACKS.filter(({ when }) => overlaps(path, when)).map(({ notice }) => notice));
+  return notices.size === 0 ? problem : { ...problem, message: [problem.message, ...notices].join(' ') };
 }
 
 function startsWith(path: JsonPath, start: JsonPath): boolean {

@@ -9,6 +9,7 @@ import {
   policies,
   profiles,
 } from './access-schema.ts';
+import { builtins } from './builtin-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import {
   connectTimeout,
@@ -19,19 +20,9 @@ import {
   type stdioEntry,
 } from './server-schema.ts';
 
-const { builtins: BUILTINS, connect: CONNECT, gateway: GATEWAY, sampling: SAMPLING } = SETTING_DEFAULTS;
-const FILES = BUILTINS.filesystem;
+const { connect: CONNECT, gateway: GATEWAY, sampling: SAMPLING } = SETTING_DEFAULTS;
 const NO_FOLDER = /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i;
 const FOREIGN_SCHEME = /^(?!postgres(?:ql)?:)[a-z][a-z0-9+.-]+:\/\//i;
-
-const filesystem = z.strictObject({
-  enabled: z.boolean().default(FILES.enabled).describe('False removes the built-in file tools.'),
-  allowedPaths: z
-    .array(z.string().min(1))
-    .exactOptional()
-    .describe('Folders that the file tools may use. The project folder, if absent.'),
-  maxFileBytes: z.int().positive().default(FILES.maxFileBytes).describe('Largest file that is read or written.'),
-});
 
 const connect = z.strictObject({
   localConcurrency: z.int().positive().default(CONNECT.localConcurrency).describe('Programs started at the same time.'),
@@ -117,10 +108,7 @@ const xaa = z.strictObject({
 export const configSchema = z.strictObject({
   $schema: z.string().exactOptional().describe('Address of the JSON Schema of this file, for editors.'),
   mcpServers: z.record(z.string(), serverEntry).default({}).describe('The servers, by name.'),
-  builtins: z
-    .strictObject({ filesystem: filesystem.prefault({}).describe('The built-in file tools.') })
-    .prefault({})
-    .describe('Servers that come with Heddle.'),
+  builtins,
   mode: z
     .enum(['guarded', 'strict', 'open'])
     .default(SETTING_DEFAULTS.mode)
@@ -184,6 +172,8 @@ export type SdkEntry = Frozen<z.output<typeof sdkEntry>>;
 export type ServerEntry = StdioEntry | RemoteEntry | SdkEntry;
 
 type Written = z.output<typeof configSchema>;
+/** The settings of the built-in servers as files set them. */
+export type WrittenBuiltins = Frozen<Written['builtins']>;
 /** All settings except the servers, with defaults and absolute paths. */
 export type Settings = Frozen<
   Omit<Written, '$schema' | 'mcpServers' | 'builtins'> & {

@@ -34,10 +34,13 @@ const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'approvals.sensitiveWords': () => true,
   'approvals.unattended': (value) => value === true,
   mode: (value) => value === 'strict',
-  'builtins.filesystem.enabled': (value) => value === false,
 };
 
-const isHarmless = ({ path, value }: LayerSetting) => HARMLESS[path.join('.')]?.(value) === true;
+const isHarmless = ({ path, value }: LayerSetting) =>
+  HARMLESS[path.join('.')]?.(value) === true || turnsBuiltInOff(path, value);
+
+const turnsBuiltInOff = ([first, , third]: LayerSetting['path'], value: Json) =>
+  first === 'builtins' && third === 'enabled' && value === false;
 
 const allows = ({ rule }: LayerPolicy) => rule.effect === 'allow' && !rule.shadow;
 

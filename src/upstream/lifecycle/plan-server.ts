@@ -27,6 +27,8 @@ export interface PlanOptions {
   readonly serverRequests?: ServerRequests;
   /** In-process servers, by the name their entries use. */
   readonly inProcess: ReadonlyMap<string, Serve>;
+  /** The servers of scope `builtin`. No entry of a file or program can name them. */
+  readonly builtIns?: readonly { readonly name: string; readonly serve: Serve }[];
   /** Returns the connect deadline for servers without one of their own, if the active configuration has one. */
   readonly connectTimeoutMs?: () => number | undefined;
   /** The parts of credentials. Without them nothing is remembered, and there is no OAuth. */
@@ -131,7 +133,7 @@ function cannotLoad(cause: Error): never {
   });
 }
 
-function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Connect | HeddleError {
+function connectorOf({ name, scope, entry }: ServerConfig, options: PlanOptions): Connect | HeddleError {
   switch (entry?.type) {
     case 'stdio':
       return loading(CONNECTORS.stdio, entry as StdioEntry, options.watchdog, options.env);
@@ -147,7 +149,8 @@ function connectorOf({ name, entry }: ServerConfig, options: PlanOptions): Conne
     case 'ws-ide':
       return notLocal(name, entry) ?? loading(CONNECTORS.ide, entry, ideOptions(options));
     case 'sdk': {
-      const serve = options.inProcess.get(entry.name);
+      const builtIn = options.builtIns?.find((one) => one.name === name);
+      const serve = scope === 'builtin' ? builtIn?.serve : options.inProcess.get(entry.name);
       return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);
     }
     default:

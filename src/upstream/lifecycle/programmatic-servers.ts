@@ -1,7 +1,6 @@
 import type { ServerConfig } from '../../config/config.ts';
 import { TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { JsonObject } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
 import type { Serve } from '../transports/connect-in-memory.ts';
 
 /** A server in this process, for instance an `McpServer` of the TypeScript SDK. */
@@ -22,9 +21,6 @@ export interface InProcessTransport {
 /** Servers that a program passes to `openHeddle`, by name. */
 export type ServersOption = Readonly<Record<string, JsonObject | InProcessServer>>;
 
-// Reserved: another server with this name would be called with the privileges of the built-in one.
-export const FILESYSTEM = 'heddle-filesystem';
-
 /** Returns the `connect` functions of the in-process servers, by name. */
 export function inProcessOf(servers: ServersOption): Map<string, Serve> {
   const inProcess = new Map<string, Serve>();
@@ -40,7 +36,6 @@ export async function toServerConfigs(
   scope: 'sdk' | 'command' | 'dynamic',
 ): Promise<readonly ServerConfig[]> {
   const configs = Object.entries(servers).map(async ([name, server]) => {
-    if (name === FILESYSTEM) throw new HeddleError('CONFIG_INVALID', `The name ${name} is that of a built-in server.`);
     if (isInProcess(server)) return [inProcessServer(name, name, 'sdk')];
     const { parseServers } = await import('../../config/read/parse-servers.ts');
     return parseServers(scope, { [name]: server });

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { Config, ServerConfig } from '../../config/config.ts';
+import type { JsonObject } from '../../core/call.ts';
+import { canonicalJson } from '../../core/json.ts';
+import { inProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';
+import type { Serve } from '../../upstream/transports/connect-in-memory.ts';
+
+/** A server that ships with Heddle. Its privileges belong to this object, not to its name. */
+export interface BuiltIn {
+  readonly name: string;
+  /** Returns the server of a configuration; undefined if the configuration has none. */
+  configOf(config: Config): ServerConfig | undefined;
+  /** Serves one connection. All connections share what the object has opened. */
+  readonly serve: Serve;
+  close(): Promise<void>;
+}
+
+/** The parts of a Heddle that built-in servers use. */
+export interface BuiltInParts {
+  /** Returns the active configuration. */
+  readonly config: () => Config;
+  /** Heddle's own folder. The file tools do not show it. */
+  readonly home: string;
+}
+
+interface BuiltInServer {
+  readonly name: string;
+  readonly description: string;
+  /** Values that the tool definitions or the connections depend on. Another value restarts the server. */
+  readonly revision: JsonObject;
+}
+
+/** Returns the configuration of a built-in server. */
+export function builtInServer({ name, description, revision }: BuiltInServer): ServerConfig {
+  // Hashed: the signature of a server is stored, and a revision may carry credentials.
+  const digest = createHash('sha256').update(canonicalJson(revision)).digest('hex');
+  const { entry, ...rest } = inProcessServer(name, `${name} ${digest}`, 'builtin');
+  return { ...rest, ...(entry && { entry: { ...entry, description } }) };
+}

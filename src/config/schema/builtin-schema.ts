@@ -1,0 +1,19 @@
+import * as z from 'zod';
+import { SETTING_DEFAULTS } from './defaults.ts';
+
+const FILES = SETTING_DEFAULTS.builtins.filesystem;
+
+const filesystem = z.strictObject({
+  enabled: z.boolean().default(FILES.enabled).describe('False removes the built-in file tools.'),
+  allowedPaths: z
+    .array(z.string().min(1))
+    .exactOptional()
+    .describe('Folders that the file tools may use. The project folder, if absent.'),
+  maxFileBytes: z.int().positive().default(FILES.maxFileBytes).describe('Largest file that is read or written.'),
+});
+
+/** The settings of the built-in servers, by name. */
+export const builtins = z
+  .strictObject({ filesystem: filesystem.prefault({}).describe('The built-in file tools.') })
+  .prefault({})
+  .describe('Servers that come with Heddle.');
