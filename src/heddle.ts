@@ -153,15 +153,16 @@ export interface SignIns {
 export interface BeginSignInOptions {
   /** The redirect URI, or the function that opens a listener for it. */
   readonly redirect: string | OpenRedirect;
+  /** True on the gateway's page, which knows the browser. Elsewhere an account of a caller's own is PERMISSION_DENIED. */
+  readonly isAtPage?: boolean;
   readonly signal: AbortSignal;
 }
 
-export interface FinishSignInOptions {
+export interface FinishSignInOptions extends Pick<BeginSignInOptions, 'isAtPage' | 'signal'> {
   /** The query of the redirect, or the whole redirected URL. */
   readonly query: string;
   /** The `state` of the sign-in that has to end; a redirect of another one is rejected and not used up. */
   readonly state?: string;
-  readonly signal: AbortSignal;
 }
 
 /**

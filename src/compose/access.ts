@@ -10,8 +10,9 @@ import type { Clock } from '../core/time.ts';
 import type { Access } from '../heddle.ts';
 import type { ApiKeyBook } from '../store/api-key-book.ts';
 import type { AuditLog } from '../store/audit-log.ts';
+import type { ForgetAccountsOptions } from './sign-in/forget-accounts.ts';
 
-export interface AccessOptions {
+export interface AccessOptions extends ForgetAccountsOptions {
   readonly store: { readonly keys: ApiKeyBook; readonly audit: AuditLog };
   readonly config: () => Pick<Config, 'settings' | 'untrusted'>;
   readonly clock: Clock;
@@ -21,7 +22,8 @@ const KEY_BYTES = 32;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Returns the administration of API keys. Creating and revoking requires `owner` and writes an audit record. */
-export function access({ store, config, clock }: AccessOptions): Access {
+export function access(options: AccessOptions): Access {
+  const { store, config, clock } = options;
   const { keys, audit } = store;
   const settings = () => config().settings;
   const untrustedFile = (profile: string) => untrustedFileWith(profile, config().untrusted);
@@ -58,11 +60,13 @@ export function access({ store, config, clock }: AccessOptions): Access {
       // A name identifies one caller for rules and the audit log, whether its key is stored or configured.
       const free = !configured().some((one) => one.name === name) && (await keys.add(record));
       if (!free) throw taken(name);
+      // An earlier key of this name may have left accounts: it was in the configuration, or its revocation was cut off.
+      await forgetAccountsOf(name, options);
       return key;
     },
     async revokeKey(by, name) {
       await recordChange(by, 'revoke', { key: name });
-      if (await keys.remove(name)) return;
+      if (await keys.remove(name)) return forgetAccountsOf(name, options);
       const isConfigured = configured().some((key) => key.name === name);
       throw isConfigured ? inConfiguration(name) : noKey(name, await keys.all());
     },
@@ -71,6 +75,12 @@ export function access({ store, config, clock }: AccessOptions): Access {
       audit.append({ callId, phase: 'outcome', at: clock(), caller, via, name, detail });
     },
   };
+}
+
+/** Removes the accounts of a key at servers: a later key of the same name must not get them. */
+async function forgetAccountsOf(key: string, options: ForgetAccountsOptions): Promise<void> {
+  const { forgetAccounts } = await import('./sign-in/forget-accounts.ts');
+  await forgetAccounts(options, `key:${key}`);
 }
 
 const notAName = (name: string) =>

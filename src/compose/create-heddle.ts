@@ -45,6 +45,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   const approvals = prepareApprovals(parts);
   const order = stagesOf(parts, { view, decide, rates: counted, approvals: approvals.flow });
   const pages = browserSignIns(parts);
+  const onCredential = servers.credentialChanged;
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
   const signIn = signInCall({ servers, signInUrl });
   const send = invoke({
@@ -77,8 +78,8 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     ...front,
     waiting,
     browserSignIns: pages,
-    access: access({ store, config: () => active().config, clock: wallClock }),
-    signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential: servers.credentialChanged }),
+    access: access({ ...parts, config: () => active().config, clock: wallClock, onCredential }),
+    signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential }),
     servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
     policy: policyApi(parts, front.catalog.describe),
     approvals: approvals.api,

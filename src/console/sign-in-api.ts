@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { OWNER_PRINCIPAL, vaultPrincipal } from '../core/call/vault-principal.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
 import type { SignIns } from '../heddle.ts';
 import { type ApiRefusal, readJsonBody } from './read-json-body.ts';
 
@@ -21,17 +19,13 @@ type Body = Readonly<Record<string, string>>;
 const ACTIONS: Readonly<Record<string, Action>> = {
   begin: {
     fields: { server: true, redirectUri: true },
-    async run(signIns, by, { body: { server = '', redirectUri = '' }, signal }) {
-      await requireNoPage(signIns, by, server);
-      return signIns.begin(by, server, { redirect: redirectUri, signal });
-    },
+    run: (signIns, by, { body: { server = '', redirectUri = '' }, signal }) =>
+      signIns.begin(by, server, { redirect: redirectUri, signal }),
   },
   finish: {
     fields: { server: true, query: true, state: false },
-    async run(signIns, by, { body: { server = '', query = '', state }, signal }) {
-      await requireNoPage(signIns, by, server);
-      return signIns.finish(by, server, { query, ...(state !== undefined && { state }), signal });
-    },
+    run: (signIns, by, { body: { server = '', query = '', state }, signal }) =>
+      signIns.finish(by, server, { query, ...(state !== undefined && { state }), signal }),
   },
   cancel: {
     fields: { server: true, state: true },
@@ -45,20 +39,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     run: (signIns, by, { body: { server = '' }, signal }) => signIns.forget(by, server, signal),
   },
 };
-
-/**
- * Throws PERMISSION_DENIED for an account of a caller's own. Only the page of the gateway knows the browser: with a
- * redirect of its choice a caller could send the URL to another person, and store that person's tokens as its own.
- */
-async function requireNoPage(signIns: SignIns, by: Caller, server: string): Promise<void> {
-  const own = vaultPrincipal(by);
-  if (own === OWNER_PRINCIPAL) return;
-  const isOwn = (await signIns.list(by)).some((one) => one.server === server && one.principal === own);
-  if (!isOwn) return;
-  throw new HeddleError('PERMISSION_DENIED', `Callers sign in to ${server} on the page of the gateway.`, {
-    fix: 'Call its tool `sign_in`, and open the address that it returns.',
-  });
-}
 
 /** The response of the API, or the refusal of a request. */
 type Answer = { readonly status: 200; readonly body: JsonObject } | ApiRefusal;

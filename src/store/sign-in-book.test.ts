@@ -5,6 +5,7 @@ import { openStore } from './open-store.ts';
 import type { PendingSignIn, RememberedRefusal } from './sign-in-book.ts';
 
 const SERVER = 'https://mcp.example/mcp';
+const ADA = { serverUrl: SERVER, principal: 'ada' };
 
 const signInOf = (change: Partial<PendingSignIn> = {}): PendingSignIn => ({
   state: 'state-marker',
@@ -42,22 +43,56 @@ onEveryDialect((bench) => {
       await bench.store.signIns.begin(signInOf());
       expect(JSON.stringify(await bench.database.run('SELECT * FROM sign_ins'))).not.toContain('marker');
       const others = await Promise.all([1, 2, 3].map(() => openStore({ location, ...keys, clock: () => 9_000 })));
-      const taken = await Promise.all(others.map(({ signIns }) => signIns.take('state-marker')));
+      const taken = await Promise.all(others.map(({ signIns }) => signIns.take('state-marker', ADA)));
       expect(taken.filter((one) => one !== undefined)).toEqual([signInOf()]);
-      expect(await bench.store.signIns.take('state-marker')).toBeUndefined();
+      expect(await bench.store.signIns.take('state-marker', ADA)).toBeUndefined();
       await Promise.all(others.map((store) => store.close()));
     },
   );
 
-  verifies('A2', 'knows no sign-in that has expired, was cancelled or has another state', async () => {
+  verifies('A2', 'knows no sign-in that has expired or has another state', async () => {
     const { signIns } = bench.store;
     await signIns.begin(signInOf({ expiresAt: 9_000 }));
-    expect(await signIns.take('state-marker')).toBeUndefined();
+    expect(await signIns.take('state-marker', ADA)).toBeUndefined();
     await signIns.begin(signInOf({ state: 'second' }));
-    expect(await signIns.take('SECOND')).toBeUndefined();
-    await signIns.cancel('second');
-    expect(await signIns.take('second')).toBeUndefined();
+    expect(await signIns.take('SECOND', ADA)).toBeUndefined();
+    expect(await signIns.take('second', ADA)).toBeDefined();
     expect(await bench.database.run('SELECT * FROM sign_ins')).toEqual([]);
+  });
+
+  verifies('A6', 'neither returns nor removes a sign-in that another server or principal takes', async () => {
+    const { signIns } = bench.store;
+    await signIns.begin(signInOf());
+    for (const other of [
+      { ...ADA, principal: 'bob' },
+      { ...ADA, serverUrl: 'https://two.example/' },
+    ]) {
+      expect(await signIns.take('state-marker', other)).toBeUndefined();
+    }
+    expect(await signIns.take('state-marker', ADA)).toEqual(signInOf());
+  });
+
+  verifies('A6', 'knows neither a sign-in nor a ticket whose end was changed in the database', async () => {
+    const { signIns } = bench.store;
+    await signIns.begin(signInOf());
+    await signIns.issueTicket({ ticket: 'ticket-marker', server: 'github', principal: 'ada', expiresAt: 9_001 });
+    await bench.database.run('UPDATE sign_ins SET expires_at = 99000');
+    expect(await signIns.take('state-marker', ADA)).toBeUndefined();
+    expect(await signIns.pending(SERVER, 'ada')).toEqual([]);
+    expect(await signIns.readTicket('ticket-marker')).toBeUndefined();
+    expect(await signIns.takeTicket('ticket-marker')).toBeUndefined();
+  });
+
+  verifies('A6', 'abandons the sign-ins and tickets of one principal alone', async () => {
+    const { signIns } = bench.store;
+    const bob = { ...ADA, principal: 'bob' };
+    await signIns.begin(signInOf());
+    await signIns.begin(signInOf({ state: 'other', principal: 'bob' }));
+    await signIns.issueTicket({ ticket: 'ticket-marker', server: 'github', principal: 'ada', expiresAt: 9_001 });
+    await signIns.abandon('ada');
+    expect(await signIns.take('state-marker', ADA)).toBeUndefined();
+    expect(await signIns.readTicket('ticket-marker')).toBeUndefined();
+    expect(await signIns.take('other', bob)).toMatchObject(bob);
   });
 
   it('lists the sign-ins in progress of a principal without state and verifier', async () => {
@@ -74,9 +109,9 @@ onEveryDialect((bench) => {
     await bench.store.signIns.begin(signInOf());
     const keys = { ...bench.database.keys, home: `${bench.database.keys.home}/elsewhere` };
     const stranger = await openStore({ location: bench.database.location, ...keys, clock: () => 9_000 });
-    await expect(stranger.signIns.take('state-marker')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(stranger.signIns.take('state-marker', ADA)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     expect(await stranger.signIns.pending(SERVER, 'ada')).toEqual([]);
-    expect(await bench.store.signIns.take('state-marker')).toEqual(signInOf());
+    expect(await bench.store.signIns.take('state-marker', ADA)).toEqual(signInOf());
     await stranger.close();
   });
 
@@ -90,7 +125,7 @@ onEveryDialect((bench) => {
       ticket,
       ticket,
     ]);
-    expect(await signIns.take(ticket.ticket)).toBeUndefined();
+    expect(await signIns.take(ticket.ticket, ADA)).toBeUndefined();
     expect(await signIns.takeTicket(ticket.ticket)).toEqual(ticket);
     expect(await signIns.takeTicket(ticket.ticket)).toBeUndefined();
     expect(await signIns.readTicket('late')).toBeUndefined();

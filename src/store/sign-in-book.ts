@@ -18,6 +18,9 @@ export interface PendingSignIn {
   readonly extra?: JsonObject;
 }
 
+/** The server and the principal that a sign-in in progress belongs to. */
+export type SignInOwner = Pick<PendingSignIn, 'serverUrl' | 'principal'>;
+
 /** A refusal of a server: until it ends, no request is sent and no prompt is shown. */
 export interface RememberedRefusal {
   readonly serverUrl: string;
@@ -50,19 +53,20 @@ export interface ConnectTicket {
 export interface SignInBook {
   begin(signIn: PendingSignIn): Promise<void>;
   /**
-   * Returns a sign-in and removes it in the same step; undefined if it was used, has expired or never existed. Throws
-   * CONFIG_INVALID, and keeps it, if it was sealed with a key that is not available here.
+   * Returns a sign-in and removes it in the same step; undefined if it was used, changed, has expired or never existed.
+   * One of another server or principal is undefined, too, and stays. Throws CONFIG_INVALID, and keeps it, if it was
+   * sealed with a key that is not available here.
    */
-  take(state: string): Promise<PendingSignIn | undefined>;
+  take(state: string, owner: SignInOwner): Promise<PendingSignIn | undefined>;
   /** Returns the sign-ins in progress of a principal at a server. */
   pending(serverUrl: string, principal: string): Promise<readonly Omit<PendingSignIn, 'state' | 'verifier'>[]>;
-  /** Removes a sign-in without using it. */
-  cancel(state: string): Promise<void>;
   issueTicket(ticket: ConnectTicket): Promise<void>;
   /** Returns a ticket without using it, if it is valid. */
   readTicket(ticket: string): Promise<ConnectTicket | undefined>;
   /** Returns a ticket and removes it in the same step. */
   takeTicket(ticket: string): Promise<ConnectTicket | undefined>;
+  /** Removes the sign-ins in progress and the tickets of a principal. */
+  abandon(principal: string): Promise<void>;
   /** Replaces the refusal of the same server and principal. */
   refuse(refusal: RememberedRefusal): Promise<void>;
   /** Returns the refusal, unless it is over or the vault has a grant that was received after it. */

@@ -45,6 +45,20 @@ onEveryDialect((bench) => {
     expect(rows).not.toContain('marker');
   });
 
+  verifies('A6', 'names the servers that a principal has grants for, also of an unknown key', async () => {
+    const { vault } = bench.store;
+    await vault.put(grantOf(), 1);
+    await vault.put(grantOf({ serverUrl: 'https://two.example/' }), 1);
+    await vault.put(grantOf({ serverUrl: 'https://three.example/', principal: 'ada' }), 1);
+    const stranger = await openStore({
+      ...{ location: bench.database.location, ...bench.database.keys, clock: () => 9_000 },
+      home: `${bench.database.keys.home}/elsewhere`,
+    });
+    expect(await stranger.vault.serversOf(SHARED_PRINCIPAL)).toEqual([SERVER, 'https://two.example/']);
+    expect(await stranger.vault.serversOf('eve')).toEqual([]);
+    await stranger.close();
+  });
+
   verifies('A3', 'rejects a write with an older epoch, and accepts one of the same lease', async () => {
     const { vault } = bench.store;
     expect(await vault.put(grantOf({ accessToken: 'second' }), 7)).toBe(true);

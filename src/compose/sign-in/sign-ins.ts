@@ -1,5 +1,5 @@
 import { requireRole } from '../../core/call/caller.ts';
-import { vaultPrincipal } from '../../core/call/vault-principal.ts';
+import { OWNER_PRINCIPAL, vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { unknownServer } from '../../core/records/unknown-server.ts';
@@ -62,8 +62,8 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
 
   return {
     list: (by) => listSignIns({ store, clock, provider: auth.xaa?.()?.issuer }, serversFor(by), by),
-    async begin(by, name, { redirect, signal }) {
-      const target = targetFor(by, name);
+    async begin(by, name, { redirect, isAtPage = false, signal }) {
+      const target = requirePage(targetFor(by, name), isAtPage);
       requirePerson(target);
       if (typeof redirect !== 'function') requireRedirect(redirect);
       return audited(by, changeOf('begin', target), async () => {
@@ -71,11 +71,11 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
         return beginSignIn(auth, { target, redirect, signal });
       });
     },
-    async finish(by, name, { query, state, signal }) {
-      const target = targetFor(by, name);
+    async finish(by, name, { query, state, isAtPage = false, signal }) {
+      const target = requirePage(targetFor(by, name), isAtPage);
       return audited(by, changeOf('finish', target), async () => {
         const { finishSignIn } = await import('../../upstream/auth/sign-in/finish-sign-in.ts');
-        const done = await finishSignIn(auth, { server: name, query, state, targetOf: () => target, signal });
+        const done = await finishSignIn(auth, { target, query, state, signal });
         await onCredential?.(name, target.principal, 'stored');
         return done;
       });
@@ -84,7 +84,7 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
       const target = targetFor(by, name);
       await audited(by, changeOf('cancel', target), async () => {
         const { cancelSignIn } = await loadBegin();
-        await cancelSignIn(auth, state);
+        await cancelSignIn(auth, target, state);
       });
     },
     async forget(by, name, signal) {
@@ -114,6 +114,19 @@ function noSignIn(name: string, entry: object | undefined): HeddleError {
     fix: has('url')
       ? `Take that field out of the entry of ${name} to sign in with OAuth.`
       : 'Run it without a sign-in.',
+  });
+}
+
+/**
+ * Returns the target. Throws PERMISSION_DENIED for an account of a caller's own, except at the page of the gateway. Only the page knows the
+ * browser: with a redirect of its choice a caller could send the URL to another person, and store that person's tokens
+ * as its own.
+ */
+function requirePage(target: SignInTarget, isAtPage: boolean): SignInTarget {
+  const { server, principal } = target;
+  if (isAtPage || principal === SHARED_PRINCIPAL || principal === OWNER_PRINCIPAL) return target;
+  throw new HeddleError('PERMISSION_DENIED', `Callers sign in to ${server} on the page of the gateway.`, {
+    fix: 'Call its tool `sign_in`, and open the address that it returns.',
   });
 }
 

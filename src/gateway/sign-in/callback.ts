@@ -44,7 +44,7 @@ export async function serveCallback(site: SignInSite, { request, response, signa
   try {
     if (ticket.facts.kind === 'identify') return await identify(site, ticket, { query, response, signal });
     const { caller, server } = ticket;
-    await site.signIns.finish(caller, server, { query, state, signal });
+    await site.signIns.finish(caller, server, { query, state, isAtPage: true, signal });
     site.onSignedIn(caller, server);
     const text = [`Heddle is signed in to ${server} for ${caller.id}. You can close this window.`];
     sendPage(response, { status: 200, headers, title: 'Signed in', text });

@@ -133,7 +133,8 @@ export async function goToAuthorizationServer(
   if (ticket?.facts.kind !== 'connect') return sendPage(response, GONE);
   const { caller, server } = ticket;
   // The ticket is used after the sign-in has begun, so that it survives an authorization server that is down.
-  const { url, state } = await signIns.begin(caller, server, { redirect: `${base()}${CALLBACK_PATH}`, signal });
+  const redirect = `${base()}${CALLBACK_PATH}`;
+  const { url, state } = await signIns.begin(caller, server, { redirect, isAtPage: true, signal });
   if (!(await browserSignIns.take(id))) {
     await signIns.cancel(caller, server, state);
     return sendPage(response, GONE);

@@ -94,6 +94,10 @@ export function tokenVault(statements: Statements, sealer: RowSealer): TokenVaul
       return removed.length > 0;
     },
     dpopKey: dpopKeys(statements, sealer),
+    async serversOf(principal) {
+      const rows = await statements.read(sql`SELECT DISTINCT server_url FROM ${grants} WHERE principal = ${principal}`);
+      return rows.map(({ server_url }) => String(server_url)).toSorted();
+    },
     async labels() {
       const rows = (await statements.read(sql`SELECT * FROM ${grants}`)) as readonly GrantRow[];
       const labels = await Promise.all(rows.map(async (row) => labelOf(row, await open(row).catch(() => undefined))));

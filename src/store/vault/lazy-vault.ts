@@ -11,6 +11,7 @@ export function lazyVault(use: WithVault): Vault {
       put: (grant, epoch) => use(({ vault }) => vault.put(grant, epoch)),
       remove: (serverUrl, principal) => use(({ vault }) => vault.remove(serverUrl, principal)),
       dpopKey: (owner, generate) => use(({ vault }) => vault.dpopKey(owner, generate)),
+      serversOf: (principal) => use(({ vault }) => vault.serversOf(principal)),
       labels: () => use(({ vault }) => vault.labels()),
     },
     clients: {
@@ -20,12 +21,12 @@ export function lazyVault(use: WithVault): Vault {
     },
     signIns: {
       begin: (signIn) => use(({ signIns }) => signIns.begin(signIn)),
-      take: (state) => use(({ signIns }) => signIns.take(state)),
+      take: (state, owner) => use(({ signIns }) => signIns.take(state, owner)),
       pending: (serverUrl, principal) => use(({ signIns }) => signIns.pending(serverUrl, principal)),
-      cancel: (state) => use(({ signIns }) => signIns.cancel(state)),
       issueTicket: (ticket) => use(({ signIns }) => signIns.issueTicket(ticket)),
       readTicket: (ticket) => use(({ signIns }) => signIns.readTicket(ticket)),
       takeTicket: (ticket) => use(({ signIns }) => signIns.takeTicket(ticket)),
+      abandon: (principal) => use(({ signIns }) => signIns.abandon(principal)),
       refuse: (refusal) => use(({ signIns }) => signIns.refuse(refusal)),
       refusal: (serverUrl, principal) => use(({ signIns }) => signIns.refusal(serverUrl, principal)),
       forgive: (serverUrl, principal) => use(({ signIns }) => signIns.forgive(serverUrl, principal)),

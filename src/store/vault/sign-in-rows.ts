@@ -19,17 +19,18 @@ export interface SignInRow extends SqlRow {
   readonly expires_at: number;
 }
 
-type SignInLabel = Pick<SignInRow, 'kind' | 'hash' | 'server' | 'principal' | 'issuer' | 'resource'>;
+type SignInLabel = Pick<SignInRow, 'kind' | 'hash' | 'server' | 'principal' | 'issuer' | 'resource' | 'expires_at'>;
 
-interface NewRow extends SignInLabel {
-  readonly expires_at: number;
+interface NewRow {
+  readonly label: SignInLabel;
   readonly content: object;
 }
 
 /** The associated data of a sign-in in progress or a ticket. */
-export const signInContext = ({ kind, hash, server, principal, issuer, resource }: SignInLabel): readonly string[] => [
-  ...[kind, issuer, resource, principal, server, hash],
-];
+export function signInContext(label: SignInLabel): readonly string[] {
+  const { kind, hash, server, principal, issuer, resource, expires_at } = label;
+  return [kind, issuer, resource, principal, server, hash, String(expires_at)];
+}
 
 export interface SignInRowsOptions {
   readonly statements: Statements;
@@ -42,11 +43,13 @@ export function signInBook(options: SignInRowsOptions): SignInBook {
   const rows = singleUseRows(options);
   return {
     async begin({ state, serverUrl, principal, issuer, resource, expiresAt, ...content }) {
-      const label = { kind: 'sign-in' as const, hash: hashOf(state), server: serverUrl, principal, issuer, resource };
-      await rows.add({ ...label, expires_at: expiresAt, content });
+      const place = { server: serverUrl, principal, issuer, resource };
+      await rows.add({ label: { kind: 'sign-in', hash: hashOf(state), ...place, expires_at: expiresAt }, content });
     },
-    async take(state) {
-      const taken = await rows.take('sign-in', state);
+    async take(state, { serverUrl, principal }) {
+      const found = await rows.read('sign-in', state);
+      const isOwn = found?.row.server === serverUrl && found.row.principal === principal;
+      const taken = isOwn ? await rows.take(found) : undefined;
       return taken && { ...toSignIn(taken), state };
     },
     async pending(serverUrl, principal) {
@@ -56,19 +59,20 @@ export function signInBook(options: SignInRowsOptions): SignInBook {
         return rest;
       });
     },
-    cancel: (state) => rows.cancel(state),
     async issueTicket({ ticket, server, principal, expiresAt, ...content }) {
-      const label = { kind: 'ticket' as const, hash: hashOf(ticket), server, principal, issuer: '', resource: '' };
-      await rows.add({ ...label, expires_at: expiresAt, content });
+      const place = { server, principal, issuer: '', resource: '' };
+      await rows.add({ label: { kind: 'ticket', hash: hashOf(ticket), ...place, expires_at: expiresAt }, content });
     },
     async readTicket(ticket) {
       const found = await rows.read('ticket', ticket);
       return found && { ...toTicket(found), ticket };
     },
     async takeTicket(ticket) {
-      const taken = await rows.take('ticket', ticket);
+      const found = await rows.read('ticket', ticket);
+      const taken = found && (await rows.take(found));
       return taken && { ...toTicket(taken), ticket };
     },
+    abandon: (principal) => rows.removeAll(principal),
     ...refusalRows(options),
   };
 }
@@ -91,9 +95,10 @@ function toTicket({ row, content }: OpenedRow): Omit<ConnectTicket, 'ticket'> {
 function singleUseRows({ statements, sealer, clock }: SignInRowsOptions) {
   const signIns = tableIn(statements, 'sign_ins');
 
-  async function opened(row: SignInRow | undefined): Promise<OpenedRow | undefined> {
-    const content = row && (await sealer.open(signInContext(row), row));
-    return row && content && { row, content };
+  /** Opens a row. One that was changed counts as absent: the sign-in has to begin again. */
+  async function opened(row: SignInRow): Promise<OpenedRow | undefined> {
+    const content = await sealer.open(signInContext(row), row).catch(() => undefined);
+    return content && { row, content };
   }
 
   async function find(kind: SignInRow['kind'], secret: string): Promise<SignInRow | undefined> {
@@ -106,15 +111,14 @@ function singleUseRows({ statements, sealer, clock }: SignInRowsOptions) {
   /** Reads a row without using it. Throws CONFIG_INVALID if its key is unknown here: another replica may use it. */
   async function read(kind: SignInRow['kind'], secret: string): Promise<OpenedRow | undefined> {
     const row = await find(kind, secret);
-    const found = await opened(row);
-    if (row && !found) throw unknownKey(`The sign-in to ${row.server}`, row.key_name);
-    return found;
+    if (row && !(await sealer.knows(row.key_name))) throw unknownKey(`The sign-in to ${row.server}`, row.key_name);
+    return row && opened(row);
   }
 
   return {
-    async add({ kind, hash, server, principal, issuer, resource, expires_at, content }: NewRow): Promise<void> {
-      const context = signInContext({ kind, hash, server, principal, issuer, resource });
-      const { key_name, sealed } = await sealer.seal(context, content);
+    async add({ label, content }: NewRow): Promise<void> {
+      const { kind, hash, server, principal, issuer, resource, expires_at } = label;
+      const { key_name, sealed } = await sealer.seal(signInContext(label), content);
       await statements.write([
         sql`DELETE FROM ${signIns} WHERE expires_at <= ${clock()}`,
         sql`INSERT INTO ${signIns} (kind, hash, key_name, server, principal, issuer, resource, sealed, expires_at)
@@ -122,13 +126,17 @@ function singleUseRows({ statements, sealer, clock }: SignInRowsOptions) {
       ]);
     },
     read,
-    async take(kind: SignInRow['kind'], secret: string): Promise<OpenedRow | undefined> {
-      const found = await read(kind, secret);
-      if (!found) return undefined;
+    /** Removes a row that was read, unless another process removed it or changed its owner meanwhile. */
+    async take(found: OpenedRow): Promise<OpenedRow | undefined> {
+      const { kind, hash, server, principal } = found.row;
       const [taken = []] = await statements.write([
-        sql`DELETE FROM ${signIns} WHERE kind = ${kind} AND hash = ${hashOf(secret)} RETURNING hash`,
+        sql`DELETE FROM ${signIns} WHERE kind = ${kind} AND hash = ${hash} AND server = ${server}
+          AND principal = ${principal} RETURNING hash`,
       ]);
       return taken.length > 0 ? found : undefined;
+    },
+    async removeAll(principal: string): Promise<void> {
+      await statements.write([sql`DELETE FROM ${signIns} WHERE principal = ${principal}`]);
     },
     async list(server: string, principal: string): Promise<readonly OpenedRow[]> {
       const found = await statements.read(
@@ -137,9 +145,6 @@ function singleUseRows({ statements, sealer, clock }: SignInRowsOptions) {
       );
       const all = await Promise.all((found as readonly SignInRow[]).map(opened));
       return all.flatMap((one) => one ?? []);
-    },
-    async cancel(state: string): Promise<void> {
-      await statements.write([sql`DELETE FROM ${signIns} WHERE kind = ${'sign-in'} AND hash = ${hashOf(state)}`]);
     },
   };
 }

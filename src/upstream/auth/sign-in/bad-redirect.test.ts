@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { verifies } from '../../../../test/requirements.ts';
-import { HeddleError } from '../../../core/errors.ts';
+import type { HeddleError } from '../../../core/errors.ts';
+import { cancelSignIn } from './begin-sign-in.ts';
 import { failureOf, openSignInBench, type SignInBench, storedGrant } from './fixtures.ts';
 
 describe('hostile redirects', () => {
@@ -73,28 +74,19 @@ describe('hostile redirects', () => {
     expect(await storedGrant(bench)).toBeUndefined();
   });
 
-  it('reads nothing of a redirect before the caller is accepted', async () => {
+  verifies('A6', 'rejects the redirect of another caller, shows nothing of it and does not use it up', async () => {
     const bench = await openSignInBench();
-    const redirect = await bench.visit(await bench.begin());
-    const targetOf = () => {
-      throw new HeddleError('PERMISSION_DENIED', 'The cookie is missing.');
-    };
-    expect(await failureOf(bench.finish(redirect, { targetOf }))).toMatchObject({ code: 'PERMISSION_DENIED' });
-    expect(bench.as.counts.token).toBe(0);
-  });
-
-  verifies('A6', 'rejects the redirect of another caller, and shows nothing of it', async () => {
-    const bench = await openSignInBench();
-    const { redirectUri, state } = await bench.begin();
-    const redirect = `${redirectUri}?state=${state}&error=access_denied&error_description=marker`;
-    const failure = await failureOf(
-      bench.finish(redirect, { targetOf: () => ({ ...bench.target, principal: 'bob' }) }),
-    );
+    const begun = await bench.begin();
+    const bob = { ...bench.target, principal: 'bob' };
+    const redirect = `${begun.redirectUri}?state=${begun.state}&error=access_denied&error_description=marker`;
+    const failure = await failureOf(bench.finish(redirect, { target: bob }));
     expect(failure).toMatchObject({
       code: 'AUTH_REFUSED',
       message: expect.stringContaining('another server or caller'),
     });
     expect(failure.message).not.toContain('marker');
+    await cancelSignIn(bench.parts, bob, begun.state);
+    await expect(bench.finish(await bench.visit(begun))).resolves.toMatchObject({ state: 'signed-in' });
   });
 
   const DESCRIPTION = '\u001b[31m<script>alert(1)</script>\nlogin: \u202e';

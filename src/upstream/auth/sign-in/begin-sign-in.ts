@@ -85,9 +85,13 @@ async function atProvider(parts: AuthParts, request: BeginRequest): Promise<Begi
   return { ...request, ...prepared, extra: { ...request.extra, ...prepared.extra } };
 }
 
-/** Removes the record of a sign-in. Its registration is doubtful: the browser may have shown that it is unknown. */
-export async function cancelSignIn(parts: Pick<AuthParts, 'signIns' | 'clients'>, state: string): Promise<void> {
-  const signIn = await parts.signIns.take(state);
+/**
+ * Removes the record of a sign-in, unless it belongs to another server or principal. Its registration is doubtful: the
+ * browser may have shown that it is unknown.
+ */
+export async function cancelSignIn(parts: AuthParts, target: SignInTarget, state: string): Promise<void> {
+  const atProvider = target.oauth?.xaa ? await import('../grants/provider-sign-in.ts') : undefined;
+  const signIn = await parts.signIns.take(state, atProvider?.providerTarget(parts, target) ?? target);
   if (signIn) await markRegistration(parts, signIn, 0);
 }
 

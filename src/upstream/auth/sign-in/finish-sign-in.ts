@@ -1,5 +1,6 @@
 import { HeddleError } from '../../../core/errors.ts';
 import type { SignIn } from '../../../core/records/sign-in.ts';
+import { quoteCommand } from '../../../core/text/visible-text.ts';
 import type { PendingSignIn } from '../../../store/sign-in-book.ts';
 import type { Grant } from '../../../store/token-vault.ts';
 import type { AuthParts, TokenResponse } from '../auth-parts.ts';
@@ -11,14 +12,12 @@ import { withTokenLease } from '../token-lease.ts';
 import type { RecordedServer, SignInTarget } from './begin-sign-in.ts';
 
 export interface FinishRequest {
-  /** The name of the entry, for messages about a redirect of no known sign-in. */
-  readonly server?: string;
+  /** The server and the owner of the tokens. A redirect of another sign-in is rejected and not used up. */
+  readonly target: SignInTarget;
   /** The query of the redirect, or the whole URL. */
   readonly query: string;
   /** The `state` of the sign-in that has to end. A redirect of another one is rejected and not used up. */
   readonly state?: string | undefined;
-  /** Returns the server of the sign-in. Throws if the caller may not end it. Runs before `iss` and all else is read. */
-  targetOf(signIn: PendingSignIn): SignInTarget | Promise<SignInTarget>;
   /** Checks the tokens before they are stored, for example the signature of an ID token. */
   verify?(tokens: TokenResponse, signIn: PendingSignIn): Promise<void>;
   readonly wantsIdToken?: boolean;
@@ -34,14 +33,11 @@ const CLIENT_ERRORS = new Set(['invalid_client', 'unauthorized_client']);
  * tokens, which the vault has before this returns.
  */
 export async function finishSignIn(parts: AuthParts, request: FinishRequest): Promise<SignIn> {
+  const { target: entry } = request;
   const query = parseQuery(request);
-  const signIn = await takeSignIn(parts, request, query);
-  const entry = await request.targetOf(signIn);
   const atProvider = entry.oauth?.xaa ? await import('../grants/provider-sign-in.ts') : undefined;
   const target = atProvider?.providerTarget(parts, entry) ?? entry;
-  if (target.serverUrl !== signIn.serverUrl || target.principal !== signIn.principal) {
-    throw refused(signIn, 'was asked for tokens of another server or caller, or the entry has changed meanwhile');
-  }
+  const signIn = await takeSignIn(parts, { ...request, target }, query);
   const recorded = signIn.extra?.authorizationServer as unknown as RecordedServer;
   checkIssuer(signIn, recorded, query.get('iss'));
   const error = query.get('error');
@@ -77,7 +73,7 @@ function signedIn(server: string, grant: Grant): SignIn {
 const SINGLE = ['state', 'iss', 'code', 'error', 'error_description'];
 
 /** Reads a pasted or received redirect. Repeated parameters are rejected: readers differ in which one they take. */
-function parseQuery({ query, server }: FinishRequest): URLSearchParams {
+function parseQuery({ query, target: { server } }: FinishRequest): URLSearchParams {
   const text = query.trim();
   const start = text.indexOf('?') + 1;
   const parameters = new URLSearchParams(text.length > MAX_QUERY_CHARS ? '' : text.slice(start).replace(/#.*$/s, ''));
@@ -87,25 +83,26 @@ function parseQuery({ query, server }: FinishRequest): URLSearchParams {
   return parameters;
 }
 
-/** Uses up the record of the `state`. */
+/** Uses up the record of the `state`, which has to be of this server and caller. */
 async function takeSignIn(
   { signIns, clock }: AuthParts,
-  { server, state: expected }: FinishRequest,
+  { target, state: expected }: FinishRequest,
   query: URLSearchParams,
 ): Promise<PendingSignIn> {
+  const { server } = target;
   const state = query.get('state');
   if (!state) throw rejectedRedirect(server, 'has no `state`');
   if (expected !== undefined && state !== expected) throw rejectedRedirect(server, 'belongs to another sign-in');
-  const signIn = await signIns.take(state);
+  const signIn = await signIns.take(state, target);
   if (signIn && signIn.expiresAt > clock()) return signIn;
-  throw rejectedRedirect(server, 'belongs to no sign-in in progress: it was used, has expired or never began');
+  const defect = 'it was used, has expired, never began, or is of another server or caller';
+  throw rejectedRedirect(server, `belongs to no sign-in in progress here: ${defect}`);
 }
 
-function rejectedRedirect(server: string | undefined, defect: string): HeddleError {
-  const name = server === undefined ? '' : ` to "${server}"`;
-  return new HeddleError('AUTH_REFUSED', `Signing in${name} failed: the redirect ${defect}.`, {
-    fix: `Run \`heddle auth login${server === undefined ? ' <server>' : ` ${server}`}\` again, and use its own redirect.`,
-    ...(server !== undefined && { details: { server } }),
+function rejectedRedirect(server: string, defect: string): HeddleError {
+  return new HeddleError('AUTH_REFUSED', `Signing in to "${server}" failed: the redirect ${defect}.`, {
+    fix: `Run \`${quoteCommand(['heddle', 'auth', 'login', server])}\` again, and use its own redirect.`,
+    details: { server },
   });
 }
 

@@ -72,7 +72,7 @@ export async function openSignInBench(options: AuthorizationServerOptions = {}):
     },
     begin: (change = {}) => beginSignIn(parts, { target, redirect, ...change }),
     visit: async ({ url, redirectUri }) => (await browser.signIn(url, 'ada', redirectUri)).url,
-    finish: (query, change = {}) => finishSignIn(parts, { server: 'demo', query, targetOf: () => target, ...change }),
+    finish: (query, change = {}) => finishSignIn(parts, { query, target, ...change }),
   };
   return bench;
 }

@@ -129,16 +129,16 @@ describe('the client of a sign-in', () => {
   });
 
   verifies('A2', 'registers anew if the last sign-in with the registration got no callback', async () => {
-    const { as, parts, begin, visit, finish } = await openSignInBench();
+    const { as, parts, target, begin, visit, finish } = await openSignInBench();
     await finish(await visit(await begin()));
     const inProgress = await begin();
     expect(as.counts.registration).toBe(1);
     await finish(await visit(await begin()));
     expect(as.counts.registration).toBe(2);
-    await cancelSignIn(parts, inProgress.state);
+    await cancelSignIn(parts, target, inProgress.state);
     const cancelled = await begin();
     expect(as.counts.registration).toBe(2);
-    await cancelSignIn(parts, cancelled.state);
+    await cancelSignIn(parts, target, cancelled.state);
     await begin();
     expect(as.counts.registration).toBe(3);
   });
@@ -166,7 +166,7 @@ describe('the client of a sign-in', () => {
     const configured = { ...target, oauth };
     const begun = await begin({ target: configured });
     expect(begun.redirectUri).toBe('http://localhost:8123/callback');
-    await finish(await visit(begun), { targetOf: () => configured });
+    await finish(await visit(begun), { target: configured });
     expect(as.tokenRequests[0]?.headers.authorization).toMatch(/^Basic /);
     expect(as.counts.registration).toBe(0);
     const taken = begin({ target: configured, redirect: listenerFrom(1, [8123]) });
