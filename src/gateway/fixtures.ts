@@ -25,6 +25,8 @@ export const OWNER: Caller = { id: 'owner', roles: ['owner'], via: 'gateway' };
 export const LOCAL: Caller = { id: 'local:tester', roles: ['owner'], via: 'cli' };
 
 interface TestGatewayOptions {
+  /** The folder of the project and its home; a new one if absent. Gateways of one folder share the store. */
+  readonly folder?: string;
   readonly servers?: NonNullable<HeddleOptions['servers']>;
   /** The content of heddle.json. */
   readonly config?: JsonObject;
@@ -67,7 +69,7 @@ export interface TestResponse {
 
 /** Opens a gateway on a free port over a Heddle in an empty folder. Both close when the test ends. */
 export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promise<GatewayUnderTest> {
-  const folder = await temporaryFolder();
+  const folder = options.folder ?? (await temporaryFolder());
   const { clock = Date.now } = options;
   const { servers = {}, config = {}, env = {} } = options;
   const opened = await temporaryHeddle({ folder, env, config, servers });

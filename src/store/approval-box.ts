@@ -23,6 +23,11 @@ export type OpenedApproval =
   | { readonly approval: StoredApproval; readonly isNew: boolean }
   | { readonly limit: keyof OpenLimits };
 
+export interface ReplaceCondition {
+  /** Replaces nothing while a call waits for the approval. */
+  readonly unlessAwaited?: boolean;
+}
+
 /**
  * Stores approvals, shared by all processes. Every change is a compare-and-set transaction that waits for the disk.
  * Exact arguments are removed when an approval is settled: `replace` writes the sanitised copy.
@@ -36,7 +41,7 @@ export interface ApprovalBox {
   /** Returns the newest approval of a binding. */
   latest(binding: string): Promise<StoredApproval | undefined>;
   /** Replaces an approval if its stored version is `next.version - 1`. Returns false if another process was faster. */
-  replace(next: StoredApproval): Promise<boolean>;
+  replace(next: StoredApproval, options?: ReplaceCondition): Promise<boolean>;
   /** Returns the newest first. */
   list(query: {
     readonly statuses: readonly ApprovalStatus[];

@@ -1,6 +1,7 @@
 import type { Finding } from '../core/records/finding.ts';
 import type { ApiKeyBook } from './api-key-book.ts';
 import type { ApprovalBox } from './approval-box.ts';
+import type { CallBook } from './approvals/call-book.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { ClientBook } from './client-book.ts';
 import type { LeaseBook } from './lease-book.ts';
@@ -21,6 +22,7 @@ export interface Store {
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;
   readonly approvals: ApprovalBox;
+  readonly approvalCalls: CallBook;
   readonly standing: StandingBook;
   readonly spending: SpendingBook;
   readonly vault: TokenVault;

@@ -66,6 +66,7 @@ async function openFlow(
   const { approvalFlow } = await import('../../govern/approvals/approval-flow.ts');
   return approvalFlow({
     box: store.approvals,
+    calls: store.approvalCalls,
     standing: store.standing,
     keys: store.keys,
     audit: store.audit,

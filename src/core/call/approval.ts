@@ -12,6 +12,8 @@ export interface ApprovalProof {
   readonly id: string;
   /** SHA-256 of the decided arguments. */
   readonly digest: string;
+  /** Random text. The store knows which proof of a call was issued last and whether it was used. */
+  readonly nonce: string;
 }
 
 /** The approval of a call that runs now. */

@@ -12,9 +12,9 @@ const CONTINUATIONS: readonly StateContent[] = [
   { kind: 'upstream', server: 'demo' },
   { kind: 'suspended', server: 'demo', ticket: 'ticket-1' },
   { kind: 'call-again', server: 'demo', after: ['a', 'b'] },
-  { kind: 'upstream', server: 'demo', state: 'theirs', approved: { id: 'ap_1', digest: 'd' } },
-  { kind: 'suspended', server: 'demo', ticket: 'ticket-1', approved: { id: 'ap_1', digest: 'd' } },
-  { kind: 'call-again', server: 'demo', after: [], approved: { id: 'ap_1', digest: 'd' } },
+  { kind: 'upstream', server: 'demo', state: 'theirs', approved: { id: 'ap_1', digest: 'd', nonce: 'n' } },
+  { kind: 'suspended', server: 'demo', ticket: 'ticket-1', approved: { id: 'ap_1', digest: 'd', nonce: 'n' } },
+  { kind: 'call-again', server: 'demo', after: [], approved: { id: 'ap_1', digest: 'd', nonce: 'n' } },
   { kind: 'approval', id: 'ap_1' },
 ];
 const [UPSTREAM, , PARKED, CALL_AGAIN] = CONTINUATIONS as [StateContent, StateContent, StateContent, StateContent];

@@ -14,7 +14,13 @@ const reopened = (at: TaskRoute['at']) => {
 
 describe('a task id', () => {
   verifies('G7', 'carries the proof of the approval of its call, also to another process', () => {
-    const at = { kind: 'task', server: 'demo', taskId: 't', pollMs: 0, approved: { id: 'ap_1', digest: 'd' } } as const;
+    const at = {
+      kind: 'task',
+      server: 'demo',
+      taskId: 't',
+      pollMs: 0,
+      approved: { id: 'ap_1', digest: 'd', nonce: 'n' },
+    } as const;
     expect(reopened(at).at).toEqual(at);
   });
 

@@ -21,16 +21,16 @@ verifies('G7', 'the state of a stateless server continues an approved call once'
   });
   const id = approvalIdOf(await bench.send());
   await bench.flow.decide(ops, id, { verdict: 'approve' });
-  const result = await bench.send({ continuation: { kind: 'approval', id } });
+  const result = await bench.send({ id: 'one', continuation: { kind: 'approval', id } });
   const continuation = result.kind === 'input-required' ? result.continuation : undefined;
   if (continuation?.kind !== 'upstream') throw new Error('There is no state.');
-  await bench.send({ continuation });
+  const forged = { ...continuation, approved: { ...continuation.approved, id: 'ap_forged' } } as typeof continuation;
+  await expect(bench.send({ id: 'one', continuation: forged })).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
+  await bench.send({ id: 'one', continuation });
   expect(bench.reached).toHaveLength(2);
-  await expect(bench.send({ continuation: { ...continuation, again: true } })).rejects.toMatchObject({
+  await expect(bench.send({ id: 'one', continuation: { ...continuation, again: true } })).rejects.toMatchObject({
     code: 'APPROVAL_REQUIRED',
   });
-  const forged = { ...continuation, approved: { ...continuation.approved, id: 'ap_forged' } } as typeof continuation;
-  await expect(bench.send({ continuation: forged })).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
   expect(bench.reached).toHaveLength(2);
 });
 

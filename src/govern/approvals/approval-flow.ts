@@ -1,11 +1,13 @@
 import type { Settings } from '../../config/schema/schema.ts';
 import { abortable } from '../../core/async/abortable.ts';
+import { BoundedSet } from '../../core/bounded-map.ts';
 import { newCallId } from '../../core/call/call-id.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, type Timer } from '../../core/time.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
 import type { ApprovalBox, OpenedApproval, StoredApproval } from '../../store/approval-box.ts';
+import type { CallBook } from '../../store/approvals/call-book.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
 import type { StandingBook } from '../../store/standing-book.ts';
 import { refusedDecision, unknownApproval } from './approval-errors.ts';
@@ -17,9 +19,11 @@ import { type ApprovalEvent, isOpen, type NextApproval, nextApproval } from './n
 const LIMITS = { perPrincipal: 50, total: 10_000 };
 const MAX_TIMER_MS = 2_147_483_647;
 const SWEEP_ROWS = 100;
+const MAX_RUNNING = 10_000;
 
 export interface ApprovalFlowOptions {
   readonly box: ApprovalBox;
+  readonly calls: CallBook;
   readonly standing: StandingBook;
   readonly keys: ApiKeyBook;
   readonly audit: AuditLog;
@@ -47,7 +51,7 @@ export interface ApprovalFlow extends Required<Omit<ApprovalFlowOptions, 'onChan
   settled(id: string, signal: AbortSignal): Promise<StoredApproval>;
   /** Stores the states of the approvals whose time is over. */
   sweep(): Promise<void>;
-  /** The ids of the calls that run in this process with an approval. */
+  /** The ids of the calls of this process that use an approval and have no end yet. */
   readonly running: Set<string>;
   close(): void;
 }
@@ -97,7 +101,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
   return {
     ...options,
     clock,
-    running: new Set(),
+    running: new BoundedSet(MAX_RUNNING),
     identities: () => readIdentities(keys, settings()),
     async open(approval) {
       let opened = await box.open(approval, LIMITS);

@@ -1,14 +1,15 @@
-import type { ApprovalContinuation, ApprovalProof, PendingApproval, UsedApproval } from '../../core/call/approval.ts';
+import type { ApprovalContinuation, PendingApproval, UsedApproval } from '../../core/call/approval.ts';
 import { approvalEnded } from '../../core/call/approval-ended.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { DecidedCall, Handler, InputResponses, Result } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
-import { alreadyUsed, cannotRequest, otherCall, unattended, unknownApproval } from './approval-errors.ts';
+import { alreadyUsed, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import type { ApprovingCall } from './approving-call.ts';
 import { bindingOf, digestOf } from './binding.ts';
+import { continueCall, untilEnd, withNewProof } from './continue-call.ts';
 import { approvalForm, verdictIn } from './form.ts';
 import { isKnown } from './identities.ts';
 import { requestApproval } from './open-approval.ts';
@@ -20,7 +21,9 @@ import { requireKnownEnd } from './unfinished-use.ts';
 /** Lets a call that needs an approval pass if it has one; else returns `waiting`, a form, or throws. */
 export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>, flow: ApprovalFlow): Promise<Result> {
   const { continuation } = call;
-  if (continuation && continuation.kind !== 'approval') return continueCall(call, next, flow);
+  if (continuation && continuation.kind !== 'approval') {
+    return continueCall({ ...call, continuation }, next, { flow, isSelfApproved: isSelfApproved(call) });
+  }
   const found = continuation && (await ownApproval(call, continuation, flow));
   // A waiting call has no request that was authenticated after the key was revoked.
   if (found && !isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
@@ -59,34 +62,6 @@ async function answered(
   const verdict = sent && mayDecideByForm(found, approving) ? verdictIn(sent) : undefined;
   if (verdict) await decideByForm(found, verdict, approving);
   return pursue(found.id, approving, { showsForm: false });
-}
-
-/** Lets the continuation of a call go on that was approved with the same arguments. A server has it. */
-async function continueCall(call: DecidedCall, next: Handler<DecidedCall>, flow: ApprovalFlow): Promise<Result> {
-  const { continuation } = call;
-  const proof = continuation?.kind === 'approval' ? undefined : continuation?.approved;
-  if (proof && continuation?.kind === 'upstream' && continuation.again) {
-    throw cannotRequest(call, 'Its approval covers one call, and this state was used before.', 'Call again.');
-  }
-  if (proof && (await isProven(call, proof, flow))) {
-    const how = proof.id.startsWith('ap_') ? 'approved' : 'standing';
-    return withProof(await next({ ...call, approval: { id: proof.id, how, by: [] } }), proof);
-  }
-  const plan = await planOf(call, flow.settings().approvals, flow.clock());
-  if (isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) {
-    return next({ ...call, approval: { how: 'self', by: [call.caller.id] } });
-  }
-  throw cannotRequest(call, 'The call began without an approval, and its server has it already.', 'Call again.');
-}
-
-/** Tests whether the caller used this approval for these arguments. A command sends its continuations unsealed. */
-async function isProven({ continuation, input, caller }: DecidedCall, proof: ApprovalProof, flow: ApprovalFlow) {
-  // A continuation of a task sends no arguments: the server has them.
-  if (continuation?.kind !== 'task' && proof.digest !== digestOf(input)) return false;
-  if (!proof.id.startsWith('ap_')) return true;
-  const used = await flow.box.get(proof.id);
-  const isOwn = used?.status === 'used' && used.principal === vaultPrincipal(caller);
-  return isOwn && used.subject.inputDigest === proof.digest;
 }
 
 /** Finds the approval of a continuation. Those of other principals do not exist for the caller. */
@@ -211,31 +186,13 @@ async function useApproval(approval: StoredApproval, approving: ApprovingCall): 
     return pursue(approval.id, approving, { showsForm: false });
   }
   const by = stageProgress(used).counted.map((decision) => decision.by);
-  const end = (outcome: string) =>
-    void flow
-      .apply(approval.id, { kind: 'end', outcome })
-      .catch(() => {}) // The closing audit record has the outcome, too.
-      .finally(() => flow.running.delete(call.id));
-  try {
-    const result = await runApproved(approving, { id: approval.id, how: 'approved', by });
-    end(result.kind === 'complete' ? 'complete' : result.kind);
-    return result;
-  } catch (thrown) {
-    end(HeddleError.from(thrown).code);
-    throw thrown;
-  }
+  const { id } = approval;
+  return untilEnd(() => runApproved(approving, { id, how: 'approved', by }), { id, call, flow });
 }
 
-async function runApproved({ call, next }: ApprovingCall, approval: UsedApproval): Promise<Result> {
+async function runApproved({ call, next, flow }: ApprovingCall, approval: UsedApproval): Promise<Result> {
   const result = await next({ ...call, approval });
-  return approval.id === undefined ? result : withProof(result, { id: approval.id, digest: digestOf(call.input) });
-}
-
-/** Adds the proof to the continuation of a server, so that the call needs no second approval. */
-function withProof(result: Result, proof: ApprovalProof): Result {
-  if (result.kind === 'working') return { ...result, continuation: { ...result.continuation, approved: proof } };
-  if (result.kind !== 'input-required' || result.continuation.kind === 'approval') return result;
-  return { ...result, continuation: { ...result.continuation, approved: proof } };
+  return approval.id === undefined ? result : withNewProof(result, { id: approval.id, call, flow });
 }
 
 const revokedKey = ({ caller }: DecidedCall) =>

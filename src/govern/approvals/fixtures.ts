@@ -1,9 +1,18 @@
 import { SETTING_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { Settings } from '../../config/schema/schema.ts';
-import { type Caller, compose, type DecidedCall, type Handler, type Result, type Target } from '../../core/call.ts';
+import {
+  type Caller,
+  compose,
+  type DecidedCall,
+  type Handler,
+  type Result,
+  type Stage,
+  type Target,
+} from '../../core/call.ts';
 import { aCall, ada, aTarget, text } from '../../core/fixtures.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { approve } from '../approve.ts';
+import { audit } from '../audit.ts';
 import { type RealStore, realStore } from '../fixtures.ts';
 import { recordIntent } from '../record-intent.ts';
 import { type ApprovalFlow, approvalFlow } from './approval-flow.ts';
@@ -69,9 +78,9 @@ export interface Bench {
 
 const ASKS = { effect: 'ask', rule: 'mode strict', reason: 'Mode strict asks for every external tool.' } as const;
 
-/** Builds the stage on a real store, with a clock that stands still. Each call has its own id. */
-export async function approvalBench(caller: Caller = ada, opened?: RealStore): Promise<Bench> {
-  const store = opened ?? (await realStore());
+/** Builds the stage on a real store, with a clock that stands still. Each call has its own id. A store may be shared. */
+export async function approvalBench(caller: Caller = ada, shared?: RealStore): Promise<Bench> {
+  const store = shared ?? (await realStore());
   let calls = 0;
   const bench = {
     store,
@@ -85,6 +94,7 @@ export async function approvalBench(caller: Caller = ada, opened?: RealStore): P
   } as unknown as { -readonly [K in keyof Bench]: Bench[K] };
   bench.flow = approvalFlow({
     box: store.approvals,
+    calls: store.approvalCalls,
     standing: store.standing,
     keys: store.keys,
     audit: store.audit,
@@ -100,12 +110,22 @@ export async function approvalBench(caller: Caller = ada, opened?: RealStore): P
     clock: () => bench.now,
     timer: () => () => {},
   });
-  const handler = compose([approve(async () => bench.flow), recordIntent(store.audit)], (call) => {
+  const closing = audit(store.audit);
+  const recordOutcome: Stage<DecidedCall> = (call, next) => closing(call, () => next(call));
+  const handler = compose([recordOutcome, approve(async () => bench.flow), recordIntent(store.audit)], (call) => {
     bench.reached.push(call);
     return bench.invoke(call);
   });
   bench.send = (overrides = {}) =>
-    handler(aCall({ id: `call-${++calls}`, caller, target: bench.target, decision: ASKS, ...overrides }));
+    handler(
+      aCall({
+        id: `${shared ? 'other' : 'call'}-${++calls}`,
+        caller,
+        target: bench.target,
+        decision: ASKS,
+        ...overrides,
+      }),
+    );
   return bench;
 }
 

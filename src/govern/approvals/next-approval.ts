@@ -9,6 +9,9 @@ import { type Approver, type CountsStill, deciderOf, mayApproveIn, stageProgress
 /** The time in which an approved call has to be made. */
 export const USE_WITHIN_MS = 900_000;
 
+/** The outcome of a call whose process ended before a response came. */
+export const UNKNOWN_OUTCOME = 'OUTCOME_UNKNOWN';
+
 /** The stages that the rules in force require. */
 export interface ApprovalPlan {
   /** The approval rule that matched; absent if none did. */
@@ -135,10 +138,11 @@ const planText = ({ approvalRule, stages, notRequester, allowsStanding }: Stored
 
 const isSamePlan = (approval: StoredApproval, plan: ApprovalPlan) => planText(approval) === planText(plan);
 
-/** Notes how the call of a used approval ended. The first outcome stays. */
+/** Notes how the call of a used approval ended. The first outcome stays, except an unknown one. */
 function ended(approval: StoredApproval, outcome: string): NextApproval {
   if (approval.status !== 'used') return { approval, refusal: 'not-approved' };
-  return { approval: approval.outcome === undefined ? { ...approval, outcome } : approval };
+  const isKnown = approval.outcome !== undefined && approval.outcome !== UNKNOWN_OUTCOME;
+  return { approval: isKnown || approval.outcome === outcome ? approval : { ...approval, outcome } };
 }
 
 /** Ends an approval. The exact arguments are replaced by the sanitised copy. */

@@ -58,10 +58,10 @@ verifies(
     bench.invoke = async () => ({ kind: 'input-required', inputRequests: {}, continuation });
     const id = approvalIdOf(await bench.send({ input: { a: 1 } }));
     await bench.flow.decide(ops, id, { verdict: 'approve' });
-    const result = await bench.send({ input: { a: 1 } });
+    const result = await bench.send({ id: 'one', input: { a: 1 } });
     if (result.kind !== 'input-required') throw new Error(result.kind);
     expect(result.continuation).toMatchObject({ ...continuation, approved: { id } });
-    const again = await bench.send({ input: { a: 1 }, continuation: result.continuation });
+    const again = await bench.send({ id: 'one', input: { a: 1 }, continuation: result.continuation });
     expect(again).toMatchObject({ continuation: { approved: { id } } });
     await expect(bench.send({ input: { a: 2 }, continuation: result.continuation })).rejects.toMatchObject({
       code: 'APPROVAL_REQUIRED',

@@ -3,12 +3,13 @@ import { isObject } from '../../core/json.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { nothingSent, unknownOutcome } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
+import { UNKNOWN_OUTCOME } from './next-approval.ts';
 
-/** The outcome of a call whose process ended before a response came. */
-const UNKNOWN = 'OUTCOME_UNKNOWN';
 /** The outcome of a call whose process ended before it was sent. */
 const NOT_SENT = 'not-sent';
-const MAX_RECORDS = 20;
+/** The outcome of a call whose server waits for input. A continuation may still come, in any process. */
+const UNFINISHED = 'input-required';
+const MAX_RECORDS = 200;
 
 /**
  * Checks how the call of a used approval ended. Throws once if that is unknown, so that nothing runs twice unnoticed: the
@@ -21,13 +22,14 @@ export async function requireKnownEnd(
 ): Promise<string | undefined> {
   const { id, status, callId, outcome } = approval;
   if (status !== 'used' || callId === undefined) return undefined;
-  if (outcome !== undefined) return outcome === UNKNOWN ? callId : undefined;
+  if (outcome !== undefined) return outcome === UNKNOWN_OUTCOME ? callId : undefined;
   // The opening record of a read-only target is not durable, so its absence proves nothing.
   if (flow.running.has(callId) || call.target.facts.readOnly) return undefined;
   const end = await recordedEnd(approval, callId, flow);
+  if (end === UNFINISHED) return callId;
   await flow.apply(id, { kind: 'end', outcome: end });
   if (end === NOT_SENT) throw nothingSent(call, approval);
-  if (end !== UNKNOWN) return undefined;
+  if (end !== UNKNOWN_OUTCOME) return undefined;
   flow.audit.append({
     callId,
     phase: 'outcome',
@@ -35,12 +37,12 @@ export async function requireKnownEnd(
     caller: approval.requestedBy,
     via: approval.via,
     name: approval.subject.name,
-    detail: { outcome: UNKNOWN, approval: id, foundBy: call.id },
+    detail: { outcome: UNKNOWN_OUTCOME, approval: id, foundBy: call.id },
   });
   throw unknownOutcome(call, approval);
 }
 
-/** Reads from the audit log how a call ended. The newest record comes first. */
+/** Reads from the audit log how a call or its last continuation ended. The newest record comes first. */
 async function recordedEnd({ id }: StoredApproval, callId: string, { audit }: ApprovalFlow): Promise<string> {
   const records = await audit.search({ callId, limit: MAX_RECORDS });
   const opening = records.findIndex(
@@ -53,5 +55,7 @@ async function recordedEnd({ id }: StoredApproval, callId: string, { audit }: Ap
     !name.startsWith('approvals.') &&
     !/^(APPROVAL|PERMISSION|RATE|BUDGET)_/.test(String(outcome));
   const closing = records.slice(0, opening).find(isEnd);
-  return closing === undefined ? UNKNOWN : String(closing.detail.outcome);
+  // The task of a server goes on without the process that polled it.
+  const isOver = closing !== undefined && closing.detail.outcome !== 'working';
+  return isOver ? String(closing.detail.outcome) : UNKNOWN_OUTCOME;
 }

@@ -1,14 +1,15 @@
-import type { ApprovalBox, OpenedApproval, OpenLimits, StoredApproval } from '../approval-box.ts';
+import type { ApprovalBox, OpenedApproval, OpenLimits, ReplaceCondition, StoredApproval } from '../approval-box.ts';
 import { storable } from '../rows.ts';
 import { type SqlRow, type Statements, sql } from '../statements.ts';
 import { fromApprovalRow, isOpenStatus, type StoredApprovalRow, toApprovalRow } from './approval-row.ts';
-import { approvalTable, countChange } from './approval-tables.ts';
+import { approvalTable, countChange, IS_OPEN } from './approval-tables.ts';
 import type { ApprovalWatch } from './approval-watch.ts';
+import { notAwaited } from './call-rows.ts';
 
-const OPEN = { raw: `status IN ('pending', 'approved')` };
 const COLUMNS = {
   raw: 'id, binding, principal, name, status, version, requested_at, expires_at, settled_at, facts, exact, decisions',
 };
+const ALWAYS = { raw: '1 = 1' };
 const DURABLE = { durable: true };
 const MAX_FOUND = 10;
 const MAX_REJECTIONS = 100;
@@ -46,8 +47,8 @@ export function approvalBox(statements: Statements, watch: ApprovalWatch): Appro
       );
       return toApprovals(rows)[0];
     },
-    async replace(next) {
-      const isReplaced = await replaceApproval(statements, next);
+    async replace(next, options) {
+      const isReplaced = await replaceApproval(statements, next, options);
       if (isReplaced) watch.changedHere();
       return isReplaced;
     },
@@ -65,7 +66,7 @@ export function approvalBox(statements: Statements, watch: ApprovalWatch): Appro
     async due(now, limit) {
       return toApprovals(
         await statements.read(
-          sql`SELECT ${COLUMNS} FROM ${table} WHERE ${OPEN} AND expires_at <= ${now} ORDER BY expires_at, id LIMIT ${limit}`,
+          sql`SELECT ${COLUMNS} FROM ${table} WHERE ${IS_OPEN} AND expires_at <= ${now} ORDER BY expires_at, id LIMIT ${limit}`,
         ),
       );
     },
@@ -108,11 +109,11 @@ async function openApproval(
           CAST(${row.requested_at} AS DOUBLE PRECISION), CAST(${row.expires_at} AS DOUBLE PRECISION),
           CAST(${row.settled_at} AS DOUBLE PRECISION), CAST(${row.facts} AS TEXT), CAST(${row.exact} AS TEXT),
           CAST(${row.decisions} AS TEXT)
-        WHERE (SELECT count(*) FROM ${table} WHERE ${OPEN} AND principal = ${row.principal}) < ${perPrincipal}
-          AND (SELECT count(*) FROM ${table} WHERE ${OPEN}) < ${total}
+        WHERE (SELECT count(*) FROM ${table} WHERE ${IS_OPEN} AND principal = ${row.principal}) < ${perPrincipal}
+          AND (SELECT count(*) FROM ${table} WHERE ${IS_OPEN}) < ${total}
         ON CONFLICT DO NOTHING RETURNING id`,
-      sql`SELECT ${COLUMNS} FROM ${table} WHERE binding = ${row.binding} AND ${OPEN}`,
-      sql`SELECT count(*) AS count FROM ${table} WHERE ${OPEN} AND principal = ${row.principal}`,
+      sql`SELECT ${COLUMNS} FROM ${table} WHERE binding = ${row.binding} AND ${IS_OPEN}`,
+      sql`SELECT count(*) AS count FROM ${table} WHERE ${IS_OPEN} AND principal = ${row.principal}`,
     ],
     DURABLE,
   );
@@ -121,17 +122,22 @@ async function openApproval(
   return { limit: Number(ofPrincipal[0]?.count) >= perPrincipal ? 'perPrincipal' : 'total' };
 }
 
-async function replaceApproval(statements: Statements, next: StoredApproval): Promise<boolean> {
+async function replaceApproval(
+  statements: Statements,
+  next: StoredApproval,
+  { unlessAwaited = false }: ReplaceCondition = {},
+): Promise<boolean> {
   const row = toApprovalRow(next);
   // A settled approval is never opened again.
-  const isPossible = { raw: isOpenStatus(row.status) ? OPEN.raw : '1 = 1' };
+  const isPossible = isOpenStatus(row.status) ? IS_OPEN : ALWAYS;
+  const isUnwanted = unlessAwaited ? notAwaited(statements) : ALWAYS;
   const [, replaced = []] = await statements.write(
     [
       countChange(statements),
       sql`UPDATE ${approvalTable(statements, 'approvals')}
         SET status = ${row.status}, version = ${row.version}, expires_at = ${row.expires_at},
           settled_at = ${row.settled_at}, facts = ${row.facts}, exact = ${row.exact}, decisions = ${row.decisions}
-        WHERE id = ${row.id} AND version = ${row.version - 1} AND ${isPossible} RETURNING id`,
+        WHERE id = ${row.id} AND version = ${row.version - 1} AND ${isPossible} AND ${isUnwanted} RETURNING id`,
     ],
     DURABLE,
   );

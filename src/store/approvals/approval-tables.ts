@@ -1,6 +1,9 @@
 import { type RawSql, type SqlStatement, type Statements, sql } from '../statements.ts';
 
-type ApprovalTable = 'approvals' | 'approval_state' | 'standing_approvals' | 'spending';
+type ApprovalTable = 'approvals' | 'approval_calls' | 'approval_state' | 'standing_approvals' | 'spending';
+
+/** The condition that an approval can still be decided or used. */
+export const IS_OPEN: RawSql = { raw: `status IN ('pending', 'approved')` };
 
 /** Returns the full name of a table of approvals or spending, for `sql`. */
 export const approvalTable = ({ schema }: Statements, table: ApprovalTable): RawSql => ({ raw: `${schema}.${table}` });

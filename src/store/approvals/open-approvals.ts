@@ -5,12 +5,15 @@ import type { StandingBook } from '../standing-book.ts';
 import type { Statements } from '../statements.ts';
 import { approvalBox } from './approval-rows.ts';
 import { approvalWatch } from './approval-watch.ts';
+import type { CallBook } from './call-book.ts';
+import { callBook } from './call-rows.ts';
 import { spendingBook } from './spending-rows.ts';
 import { standingBook } from './standing-rows.ts';
 
 /** The parts of a store for approvals and budgets. */
 export interface ApprovalParts {
   readonly approvals: ApprovalBox;
+  readonly approvalCalls: CallBook;
   readonly standing: StandingBook;
   readonly spending: SpendingBook;
 }
@@ -25,6 +28,7 @@ export function openApprovals(statements: Statements, timer?: Timer): OpenedAppr
   const watch = approvalWatch(statements, timer);
   return {
     approvals: approvalBox(statements, watch),
+    approvalCalls: callBook(statements),
     standing: standingBook(statements),
     spending: spendingBook(statements),
     close: () => watch.close(),

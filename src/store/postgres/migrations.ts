@@ -189,4 +189,19 @@ export const MIGRATIONS: readonly Migration[] = [
      )`,
   ],
   [`ALTER TABLE ${SCHEMA}.audit ADD COLUMN link TEXT`],
+  // The calls that wait for an approval, and the proof that the next continuation of each carries.
+  [
+    `CREATE TABLE ${SCHEMA}.approval_calls (
+       principal TEXT NOT NULL,
+       call_id TEXT NOT NULL,
+       approval TEXT NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       is_cancelled INTEGER NOT NULL,
+       digest TEXT,
+       nonce TEXT,
+       CONSTRAINT approval_calls_key PRIMARY KEY (principal, call_id, approval)
+     )`,
+    `CREATE INDEX approval_calls_approval ON ${SCHEMA}.approval_calls (approval, is_cancelled)`,
+    `CREATE INDEX approval_calls_at ON ${SCHEMA}.approval_calls (at)`,
+  ],
 ];

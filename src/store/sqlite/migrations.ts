@@ -186,4 +186,19 @@ export const MIGRATIONS: readonly Migration[] = [
      )`,
   ],
   ['ALTER TABLE audit ADD COLUMN link TEXT'],
+  // The calls that wait for an approval, and the proof that the next continuation of each carries.
+  [
+    `CREATE TABLE approval_calls (
+       principal TEXT NOT NULL,
+       call_id TEXT NOT NULL,
+       approval TEXT NOT NULL,
+       at REAL NOT NULL,
+       is_cancelled INTEGER NOT NULL,
+       digest TEXT,
+       nonce TEXT,
+       PRIMARY KEY (principal, call_id, approval)
+     )`,
+    `CREATE INDEX approval_calls_approval ON approval_calls (approval, is_cancelled)`,
+    `CREATE INDEX approval_calls_at ON approval_calls (at)`,
+  ],
 ];
