@@ -15,6 +15,7 @@ import { inspectServer } from '../upstream/doctor/inspect-server.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { ActiveConfig } from './active-config.ts';
 import { examineOutputs } from './examine-outputs.ts';
+import { examineRules } from './policy/examine-rules.ts';
 import { examineProfiles } from './profile-names.ts';
 import { signInsAt } from './sign-in/remembered-refusals.ts';
 
@@ -51,6 +52,7 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
       watchdog.enclosure().then(examineEnclosure),
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
       ...examineProfiles(active(), catalog.current()),
+      ...examineRules(active(), catalog.current()),
       ...(await approvals.findings(by)),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...(await examineOutputs(store.traces, options.wallClock())),

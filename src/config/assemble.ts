@@ -5,6 +5,7 @@ import type { MergeSettings } from './merge-settings.ts';
 import type { Variables } from './read/expand.ts';
 import { fastLayer } from './read/fast-layer.ts';
 import type { Layer, LayerOptions } from './read/layer.ts';
+import { strictBy } from './read/strict-by-error.ts';
 import { defaultSettings } from './schema/default-settings.ts';
 import type { CompiledPolicies, CompileOptions } from './sources/compile-policies.ts';
 import type { Fetched } from './sources/connectors.ts';
@@ -130,8 +131,12 @@ async function layersOf(
   { source, reading }: SourcesFound['sources'][number],
   variables: Variables,
 ): Promise<readonly Layer[]> {
-  if (reading.state !== 'found') return [];
   const { scope, foreign, folder, serversAt, needsTrust = false } = source;
+  if (reading.state === 'broken' && !foreign) {
+    const { settings } = strictBy([reading.problem]);
+    return [{ scope, needsTrust, settings, servers: [], connectors: [], problems: [] }];
+  }
+  if (reading.state !== 'found') return [];
   const { document } = reading;
   const options: LayerOptions = { document, foreign, variables, folder, ...(serversAt && { serversAt }) };
   const layer = fastLayer(scope, options) ?? (await import('./read/layer.ts')).toLayer(scope, options);

@@ -132,6 +132,8 @@ export interface Config {
   readonly conditions?: ReadonlyMap<string, Condition>;
   /** True if the organisation has policies: no other rule may allow calls. */
   readonly onlyManagedAllow?: boolean;
+  /** True while a rule, hook or word is invalid: it may be one that denies, so no rule allows calls. */
+  readonly hasInvalidRules?: boolean;
   /** The origin of each value, by dotted key (`gateway.port`, `mcpServers.github.env.TOKEN`). A missing key is a default. */
   readonly origins: ReadonlyMap<string, ValueOrigin>;
   readonly problems: readonly Problem[];

@@ -122,6 +122,8 @@ it('does not redact values because of the name of a tool or a server', async () 
 
 describe('for any two files', () => {
   const word = fc.stringMatching(/^[a-z]{1,6}$/);
+  const rule = word.map((name) => `mcp__${name}`);
+  const count = fc.integer({ min: 1, max: 3 });
   const optional = { requiredKeys: [] };
   const server = fc.oneof(
     fc.record(
@@ -141,8 +143,8 @@ describe('for any two files', () => {
     {
       mode: fc.constantFrom('guarded', 'strict', 'open', 'nonsense'),
       gateway: fc.record({ port: fc.integer({ min: 0, max: 70_000 }), host: word }, optional),
-      permissions: fc.record({ deny: fc.array(word), allow: fc.array(word) }, optional),
-      limits: fc.record({ perCaller: fc.record({ maxCalls: fc.nat(3), windowMs: fc.nat(3) }, optional) }, optional),
+      permissions: fc.record({ deny: fc.array(rule), allow: fc.array(rule) }, optional),
+      limits: fc.record({ perCaller: fc.record({ maxCalls: count, windowMs: count }) }, optional),
       mcpServers: fc.dictionary(fc.constantFrom('a', 'b', 'mode', 'gateway'), server),
     },
     optional,

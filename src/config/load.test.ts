@@ -78,16 +78,16 @@ verifies('C6', 'prefers the project over the user, and heddle.json over .mcp.jso
 
 verifies('C6', 'merges settings one by one, the project first, and unites permissions', async () => {
   const machine = await machineWith({
-    'project/heddle.json': { gateway: { port: 1 }, permissions: { deny: ['x'] } },
+    'project/heddle.json': { gateway: { port: 1 }, permissions: { deny: ['mcp__x'] } },
     'user/.heddle/heddle.json': {
       gateway: { port: 2, host: '::1' },
-      permissions: { deny: ['y'], allow: ['z'] },
+      permissions: { deny: ['mcp__y'], allow: ['mcp__z'] },
       limits: { perCaller: { maxCalls: 5, windowMs: 1000 } },
     },
   });
   const { settings } = await machine.load();
   expect(settings.gateway).toMatchObject({ port: 1, host: '::1' });
-  expect(settings.permissions).toEqual({ deny: ['x', 'y'], allow: ['z'], ask: [] });
+  expect(settings.permissions).toEqual({ deny: ['mcp__x', 'mcp__y'], allow: ['mcp__z'], ask: [] });
   expect(settings.limits.perCaller).toEqual({ maxCalls: 5, windowMs: 1000 });
 });
 
@@ -98,7 +98,10 @@ it('takes a whole rate limit from one file', async () => {
   });
   const { settings, problems } = await machine.load();
   expect(settings.limits.perCaller).toEqual({ maxCalls: 5, windowMs: 1000 });
-  expect(problems).toMatchObject([{ level: 'error', message: '`limits.perCaller.windowMs` is missing.' }]);
+  expect(problems).toMatchObject([
+    { level: 'error', message: expect.stringMatching(/^`limits.perCaller.windowMs` is missing\. Until/) },
+  ]);
+  expect(settings.mode).toBe('strict');
 });
 
 describe('with --config', () => {
@@ -185,7 +188,9 @@ verifies('C10', 'loads the other files beside a broken one', async () => {
     'found',
   ]);
   expect([...config.servers.keys()]).toEqual(['b', 'c']);
-  expect(config.settings.mode).toBe('open');
+  // The broken file may have rules that deny.
+  expect([config.settings.mode, config.hasInvalidRules]).toEqual(['strict', true]);
+  expect(config.problems[0]?.message).toContain('Until it is corrected, every external tool needs an approval.');
 });
 
 it('reports errors of an entry that is not in force as warnings', async () => {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Config, Problem, ServerConfig } from './config.ts';
 import { type FileReading, readConfigFile, readConfigText, sourceFile } from './read/read-file.ts';
+import { strictBy } from './read/strict-by-error.ts';
 import { defaultSettings } from './schema/default-settings.ts';
 import { defaultSystemFolder, findManaged, isManaged, managedSources } from './sources/find-managed.ts';
 import { findPolicies, watchedFolders } from './sources/find-policies.ts';
@@ -124,9 +125,12 @@ function defaultConfig(
   };
 }
 
-function problemsOf({ file, explicit, serversAt }: Source, reading: FileReading): readonly Problem[] {
+function problemsOf({ file, explicit, serversAt, foreign }: Source, reading: FileReading): readonly Problem[] {
   // Settings of another program need not list servers, so their errors are only warnings.
-  if (reading.state === 'broken') return [serversAt ? { ...reading.problem, level: 'warn' } : reading.problem];
+  if (reading.state === 'broken') {
+    if (serversAt) return [{ ...reading.problem, level: 'warn' }];
+    return foreign ? [reading.problem] : strictBy([reading.problem]).problems;
+  }
   if (reading.state === 'found' || !explicit) return [];
   const fix = 'Check the path given with `--config`.';
   return [{ level: 'error', code: 'CONFIG_INVALID', message: `${file} does not exist.`, fix }];

@@ -4,6 +4,7 @@ import type { Config, LoadedPolicy, Problem, ServerConfig, SourceFile, ValueOrig
 import { type ManagedRules, mergeServers } from './merge-servers.ts';
 import type { MergeSettings } from './merge-settings.ts';
 import type { Layer } from './read/layer.ts';
+import { strictFiles } from './read/strict-by-error.ts';
 import { openTrust, type Trust, trustedServers } from './sources/trust.ts';
 
 /** Input of `mergeConfig`. */
@@ -56,6 +57,7 @@ export function mergeConfig(sources: Sources): Config {
     policies,
     ...(conditions && { conditions }),
     onlyManagedAllow,
+    ...(layers.some((layer) => strictFiles(layer).length > 0) && { hasInvalidRules: true }),
     ...(sources.watched && { watched: sources.watched }),
     // Computed on first use: hundreds of servers have thousands of origins, and few commands read them.
     get origins() {
@@ -115,7 +117,8 @@ function withoutLoosening(
 function loosens({ path, value }: Layer['settings'][number]): boolean {
   const key = path.join('.');
   if (key === 'profiles' && isObject(value)) return Object.values(value).some((profile) => allowsMore(profile));
-  return (key === 'mode' && value === 'open') || (key === 'permissions.allow' && isFilled(value));
+  const isLoose = key === 'permissions.allow' || key === 'approvals.standing';
+  return (key === 'mode' && value === 'open') || (isLoose && isFilled(value));
 }
 
 const isFilled = (value: Json | undefined) => Array.isArray(value) && value.length > 0;

@@ -109,6 +109,26 @@ describe('an invalid rule', () => {
     expect((await machine.load()).settings.mode).toBe('strict');
   });
 
+  verifies('G3', 'with a tool pattern that can match nothing is reported with the pattern that was meant', async () => {
+    const machine = await machineWith({
+      'project/heddle.json': {
+        permissions: { deny: ['files.delete'] },
+        policies: [
+          { ...rule('bare'), tools: ['echo'] },
+          { ...rule('star'), tools: ['mcp__fi*'] },
+        ],
+        approvals: { rules: [{ name: 'two', tools: ['files.*'], stages: [{ approvers: ['role:owner'] }] }] },
+      },
+    });
+    const config = await machine.load();
+    const messages = errors(config).map(({ message }) => message);
+    for (const meant of ['mcp__files__delete', 'mcp__echo', 'mcp__files__*']) {
+      expect(messages).toContainEqual(expect.stringContaining(`Did you mean \`${meant}\`?`));
+    }
+    expect(messages).toHaveLength(4);
+    expect([config.settings.mode, config.hasInvalidRules]).toEqual(['strict', true]);
+  });
+
   verifies('G3', 'reads arguments only for named tools or after has()', async () => {
     const machine = await machineWith({
       'project/heddle.json': {

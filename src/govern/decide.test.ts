@@ -144,11 +144,11 @@ verifies('G6', 'in mode guarded sensitive arguments need approval, unless a rule
   expect(effect({ rules: { allow: ['mcp__s'] } }, tool('s', 't'), { apiKey: 'x' })).toBe('allow');
 });
 
-verifies('G2', 'built-in tools that only read are allowed in every mode, unless denied', () => {
+verifies('G2', 'built-in tools that only read are allowed in every mode, unless a rule says otherwise', () => {
   const builtin = tool('filesystem', 'fs_read_file', { builtin: true, readOnly: true, riskLevel: 'low' });
   for (const mode of ['guarded', 'strict', 'open'] as const) {
     expect(effect({ mode }, builtin, { token: 'x' })).toBe('allow');
-    expect(effect({ mode, rules: { ask: ['mcp__filesystem'] } }, builtin)).toBe('allow');
+    expect(effect({ mode, rules: { ask: ['mcp__filesystem'] } }, builtin)).toBe('ask');
     expect(effect({ mode, rules: { deny: ['mcp__filesystem'] } }, builtin)).toBe('deny');
   }
   const writer = tool('filesystem', 'fs_write_file', { builtin: true });

@@ -29,15 +29,17 @@ export interface Policy extends PermissionRules {
   readonly rules?: readonly LoadedPolicy[];
   /** The servers whose results count as trusted. */
   readonly trusted?: ReadonlySet<string>;
+  /** True if no rule allows calls, because one that denies may be invalid. */
+  readonly hasInvalidRules?: boolean;
 }
 
-type LoadedRules = Pick<Config, 'policies' | 'onlyManagedAllow'>;
+type LoadedRules = Pick<Config, 'policies' | 'onlyManagedAllow' | 'hasInvalidRules'>;
 
 /** Collects the rules of a configuration: its own, those of each server entry, of its profiles and policies. */
 export function policyOf(
   { mode, permissions, approvals, profiles }: Settings,
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'> & Partial<Pick<ServerConfig, 'scope'>>>,
-  { policies = [], onlyManagedAllow = false }: LoadedRules = {},
+  { policies = [], onlyManagedAllow = false, hasInvalidRules = false }: LoadedRules = {},
 ): Policy {
   const entries = [...configs].flatMap(([name, { entry, scope }]) => (entry ? [{ name, entry, scope }] : []));
   const namesOf = (found: typeof entries) => new Set(found.map(({ name }) => name));
@@ -52,6 +54,7 @@ export function policyOf(
     profiles: new Map(Object.entries(profiles)),
     rules: policies,
     trusted: namesOf(entries.filter(({ entry }) => entry.trusted)),
+    hasInvalidRules,
     ...(onlyManagedAllow && { cannotAllow: namesOf(entries.filter(({ scope }) => scope !== 'enterprise')) }),
   };
 }
@@ -111,8 +114,8 @@ function concluder(policy: Policy, named: NamedProfile | undefined) {
   const mode = stricterMode(policy.mode, named?.profile.mode ?? policy.mode);
   return (target: Target, byRules: Decision | undefined): Decision => {
     const { builtin, readOnly } = target.facts;
-    if (builtin && readOnly && byRules?.effect !== 'deny') return BUILT_IN;
-    return byRules ?? decideByMode(mode, target);
+    if (byRules && (byRules.effect !== 'allow' || !policy.hasInvalidRules)) return byRules;
+    return builtin && readOnly ? BUILT_IN : decideByMode(mode, target);
   };
 }
 

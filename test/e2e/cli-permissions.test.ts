@@ -26,6 +26,17 @@ verifies('L1', 'the command that `doctor` suggests allows all tools of a server,
   expect((await heddle(['doctor', 'browser'])).stdout).not.toContain('ask for approval');
 });
 
+verifies('G3', 'doctor reports rules that match no server and no tool, with the nearest name', async () => {
+  const policy = { name: 'typo', effect: 'deny', tools: ['mcp__browsr'], reason: 'x' };
+  const { heddle } = risky({ permissions: { deny: ['mcp__browser__clik'] }, policies: [policy] });
+  await heddle(['list', 'tools']);
+  const { stdout } = await heddle(['doctor']);
+  expect(stdout).toContain(
+    'In the policy typo: The rule mcp__browsr matches no server that is configured. Did you mean mcp__browser?',
+  );
+  expect(stdout).toContain('Did you mean mcp__browser__click?');
+});
+
 verifies('G2', '`permissions rules` lists the rules in force with their files and lines', async () => {
   const more = {
     permissions: { ask: ['mcp__browser__type', 'mcp__browser__close'] },
@@ -117,9 +128,8 @@ verifies('G2', 'does not write a rule that a stronger one overrides, and names t
 
   // The list of the same file loses the rule, so it is not stronger.
   expect((await heddle(['permissions', 'allow', 'mcp__browser', '--scope', 'project'])).code).toBe(0);
-  expect((await heddle(['permissions', 'ask', 'mcp__filesystem__fs_read_file'])).stderr).toContain(
-    'built-in is stronger',
-  );
+  expect((await heddle(['permissions', 'ask', 'mcp__filesystem__fs_read_file'])).code).toBe(0);
+  expect((await heddle(['call', 'filesystem.fs_read_file', 'path=heddle.json'])).code).toBe(6);
 });
 
 verifies('G2', '`permissions mode` sets the mode, unless a file of higher precedence does', async () => {

@@ -70,6 +70,15 @@ verifies('G3', 'puts a new policy file, its changes and its removal in force whi
   expect(await codeOf('asked')).toBe('ok');
 });
 
+verifies('G3', 'an allow of another file runs nothing that an invalid policy may deny', async () => {
+  const allowed = { permissions: { allowedTools: ['allowed'] } };
+  const valid = await watched(allowed, RULES);
+  expect(await valid.codeOf('allowed', { database: 'production' })).toBe('PERMISSION_DENIED');
+  const broken = await watched(allowed, RULES.replace('args.?', 'arg.?'));
+  expect(await broken.codeOf('allowed', { database: 'production' })).toBe('APPROVAL_PENDING');
+  expect(await broken.counted()).toBe(0);
+});
+
 verifies('G3', 'a rule on labels keeps private data from tools that reach the web', async () => {
   const rule = `policies:
   - name: no leak

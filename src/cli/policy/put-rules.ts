@@ -3,13 +3,14 @@ import { RULE_EFFECTS, type RuleEffect, withRule } from '../../config/edit/edit-
 import { emptyFile } from '../../config/edit/edit-servers.ts';
 import { type PermissionRule, rulesInForce } from '../../config/permission-rules.ts';
 import { readConfig } from '../../config/read-config.ts';
+import { unmatchedRule } from '../../core/call/unmatched-rule.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { OverridingRule } from '../../core/records/policy.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import { changeFile } from '../edit/change-file.ts';
-import { knownNames, requireRule, unmatchedRule } from '../edit/check-rule.ts';
+import { knownNames, requireRule } from '../edit/check-rule.ts';
 import { keepTrust, type RuleFile, ruleFileFor } from '../edit/rule-files.ts';
 import { writeSchema } from '../edit/write-schema.ts';
 import { localCaller } from '../local-caller.ts';

@@ -43,7 +43,12 @@ function withRule(policy: Policy, { effect, pattern, leaves }: NewRule): Policy 
     if (one === effect) return [pattern, ...list];
     return leaves.includes(one) ? list.filter((other) => other !== pattern) : list;
   };
-  return { ...policy, permissions: { allow: listOf('allow'), ask: listOf('ask'), deny: listOf('deny') } };
+  // The rule counts once the invalid ones are corrected.
+  return {
+    ...policy,
+    hasInvalidRules: false,
+    permissions: { allow: listOf('allow'), ask: listOf('ask'), deny: listOf('deny') },
+  };
 }
 
 /** Returns the known entries that a rule matches: those that it decides on if it is the only one. */
@@ -51,15 +56,14 @@ function targetsOf(known: Catalog, { effect, pattern }: NewRule): readonly Targe
   const none = { allow: [], ask: [], deny: [] };
   const alone: Policy = { mode: 'strict', permissions: { ...none, [effect]: [pattern] }, servers: new Map() };
   const decide = decider(alone);
-  const isMatched = (target: Target) => decide(ANY, withoutFacts(target)).rule.startsWith('permissions.');
+  const isMatched = (target: Target) => decide(ANY, forAllClients(target)).rule.startsWith('permissions.');
   const kinds = ['tool', 'prompt', 'resource', 'template'] as const;
   return kinds.flatMap((kind) => listAllTargets(known, kind)).filter(isMatched);
 }
 
-/** A built-in tool and a tool for some clients only are decided on before the rules. */
-function withoutFacts(target: Target): Target {
-  const { onlyFor: _, ...rest } = target;
-  return { ...rest, facts: { ...target.facts, builtin: false } };
+/** A tool that is only for some clients is decided on before the rules. */
+function forAllClients({ onlyFor: _, ...target }: Target): Target {
+  return target;
 }
 
 /** Makes an entry that a rule matches, of the longest configured name that fits. */

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import type { LoadedPolicy, Problem } from '../../config/config.ts';
+import { STRICT_NOTICE } from '../../config/read/strict-by-error.ts';
 import { compilePolicies } from '../../config/sources/compile-policies.ts';
-import { readPolicyFile, STRICT_NOTICE } from '../../config/sources/policy-files.ts';
+import { readPolicyFile } from '../../config/sources/policy-files.ts';
 import { HeddleError } from '../../core/errors.ts';
 
 /** Reads the rules of a candidate, written as a policy file. Throws CONFIG_INVALID at its first error. */

@@ -10,6 +10,7 @@ import { type LayerPolicy, policiesIn } from './layer-policies.ts';
 import { isOwnEntry } from './own-entry.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
 import { keysAt } from './schema-keys.ts';
+import { STRICT_NOTICE } from './strict-by-error.ts';
 
 /** A server of one file. */
 export interface LayerServer extends EntryReading {
@@ -168,13 +169,18 @@ interface Fallback {
 const STRICT = {
   path: ['mode'],
   value: 'strict',
-  notice: 'Until it is corrected, every external tool needs an approval.',
+  notice: STRICT_NOTICE,
 };
 // Without the rule one approver would suffice.
 const NO_APPROVALS = {
   path: ['approvals', 'unattended'],
   value: true,
   notice: 'Until it is corrected, calls that need an approval are refused.',
+};
+const NO_SAMPLING = {
+  path: ['sampling', 'permission'],
+  value: 'deny',
+  notice: 'Until it is corrected, sampling requests of servers are refused.',
 };
 const FALLBACKS: readonly Fallback[] = [
   { when: ['mode'], ...STRICT },
@@ -183,6 +189,9 @@ const FALLBACKS: readonly Fallback[] = [
   { when: ['approvals', 'sensitiveWords'], ...STRICT },
   { when: ['approvals', 'rules'], ...NO_APPROVALS },
   { when: ['hooks'], ...STRICT },
+  { when: ['limits'], ...STRICT },
+  { when: ['budgets'], ...STRICT },
+  { when: ['sampling'], ...NO_SAMPLING },
   ...settingPaths.flatMap(switchedOff),
 ];
 

@@ -1,18 +1,18 @@
 import * as z from 'zod';
 import { ROLES } from '../../core/call/caller.ts';
+import { isRulePattern, meantRule, RULE_FORMS } from '../../core/text/rule-pattern.ts';
 import { JWT_ALGORITHMS, SETTING_DEFAULTS } from './defaults.ts';
 
-const rules = z.array(z.string().min(1)).default([]);
 const patterns = z.array(z.string().min(1));
-const toolPatterns = z.array(
-  z
-    .string()
-    .min(1)
-    .refine(
-      (one) => one.includes(':') || !one.replace(/__\*$/, '').includes('*'),
-      'may have `*` only at the end of `mcp__server__*`, or in a URI',
-    ),
-);
+// Any other text would match nothing, and a rule that denies would be without effect.
+const toolPatterns = z.array(z.string().refine(isRulePattern, { error: ({ input }) => notARule(String(input)) }));
+const rules = toolPatterns.default([]);
+
+function notARule(text: string): string {
+  const meant = meantRule(text);
+  return meant === undefined ? `must be ${RULE_FORMS}` : `must be ${RULE_FORMS}. Did you mean \`${meant}\`?`;
+}
+
 const role = z.enum(ROLES);
 const address = z.url({ protocol: /^https?$/ });
 

@@ -2,8 +2,8 @@ import type { Condition } from '../../cel/condition.ts';
 import type { Config, LoadedPolicy, Problem, SourceLocation } from '../config.ts';
 import type { Layer } from '../read/layer.ts';
 import type { LayerPolicy } from '../read/layer-policies.ts';
+import { STRICT_NOTICE, strictAt, strictFiles } from '../read/strict-by-error.ts';
 import type { Settings } from '../schema/schema.ts';
-import { STRICT_NOTICE } from './policy-files.ts';
 
 export const MAX_POLICIES = 10_000;
 
@@ -59,7 +59,7 @@ export async function compilePolicies(
   const valid = compiled.flatMap((one) => ('message' in one ? [] : one)).slice(0, MAX_POLICIES);
   const { conditions, problems } = compileApprovalRules(approvalRules, compile);
   const strict = strictLayers(errors);
-  const broken = new Set([...layers, ...strict].flatMap(brokenFile));
+  const broken = new Set([...layers, ...strict].flatMap(strictFiles));
   return {
     policies: [...valid, ...lastValid(valid, broken, remembered)],
     conditions,
@@ -120,13 +120,9 @@ function strictLayers(errors: readonly Problem[]): readonly Layer[] {
   const nothing = { scope: 'config', servers: [], connectors: [], problems: [] } as const;
   return [...byFile.values()].map((at) => ({
     ...nothing,
-    settings: [{ path: ['mode'], value: 'strict', at, isForced: true }],
+    settings: [strictAt(at)],
   }));
 }
-
-/** Returns the file whose invalid rule set mode strict in a layer. */
-const brokenFile = ({ settings }: Layer): readonly string[] =>
-  settings.flatMap(({ path, at, isForced }) => (isForced && path[0] === 'mode' ? [at.file] : []));
 
 /** Remembers the rules of valid files, and returns the remembered ones of invalid files that are missing now. */
 function lastValid(

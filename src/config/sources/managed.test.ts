@@ -248,7 +248,8 @@ describe('managed-mcp.json', () => {
       'etc/managed-mcp.json': { ...MANAGED, gateway: { port: 1 } },
       'user/.heddle/heddle.json': {
         mode: 'open',
-        permissions: { allow: ['x'], deny: ['y'] },
+        approvals: { standing: [{ tool: 'mcp__x' }] },
+        permissions: { allow: ['mcp__x'], deny: ['mcp__y'] },
         gateway: { port: 2, host: '::1' },
         connectors: [{ name: 'c', url: 'https://h/' }],
       },
@@ -256,13 +257,15 @@ describe('managed-mcp.json', () => {
     const { settings, problems } = await machine.load();
     expect(settings).toMatchObject({
       mode: 'guarded',
-      permissions: { allow: [], deny: ['y'] },
+      permissions: { allow: [], deny: ['mcp__y'] },
+      approvals: { standing: [] },
       gateway: { port: 1, host: '::1' },
       connectors: [],
     });
     expect(problems.map(({ level, message }) => [level, message.slice(0, 40)])).toEqual([
       ['warn', '`mode` has no effect: this machine is ma'],
       ['warn', '`permissions.allow` has no effect: this '],
+      ['warn', '`approvals.standing` has no effect: this'],
     ]);
   });
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Problem, Scope, SourceFile } from '../config.ts';
+import type { Scope, SourceFile } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import { describeIssues } from '../read/describe-issue.ts';
 import type { Layer } from '../read/layer.ts';
@@ -7,6 +7,7 @@ import { policiesIn } from '../read/layer-policies.ts';
 import { parseDocument } from '../read/parse-document.ts';
 import { readConfigFile, sourceFile } from '../read/read-file.ts';
 import { keysAt } from '../read/schema-keys.ts';
+import { strictBy } from '../read/strict-by-error.ts';
 import { policies } from '../schema/access-schema.ts';
 import type { PolicyFolder } from './find-policies.ts';
 
@@ -18,7 +19,6 @@ const schema = z.strictObject({
 const MAX_KEYS = 100;
 
 /** The notice of a problem that leaves a rule out of force. */
-export const STRICT_NOTICE = 'Until it is corrected, every external tool needs an approval.';
 
 /** A policy file that was read. */
 export interface PolicyReading {
@@ -62,14 +62,4 @@ function tooManyKeys({ file, locate }: Document, keys: number): DocumentFinding 
   const message = `${file} has ${keys} keys at the top; a policy file has only \`policies\`.`;
   const fix = 'Remove the others.';
   return { path: [], problem: { level: 'error', code: 'CONFIG_INVALID', message, fix, at: locate([]) } };
-}
-
-/** Returns the problems with their consequence, and mode strict at the place of the first. */
-function strictBy(problems: readonly Problem[]): Pick<Layer, 'settings' | 'problems'> {
-  const [first] = problems;
-  if (!first?.at) return { settings: [], problems };
-  return {
-    settings: [{ path: ['mode'], value: 'strict', at: first.at, isForced: true }],
-    problems: problems.map((problem) => ({ ...problem, message: `${problem.message} ${STRICT_NOTICE}` })),
-  };
 }

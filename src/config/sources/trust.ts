@@ -34,6 +34,7 @@ const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'approvals.sensitiveWords': () => true,
   'approvals.unattended': (value) => value === true,
   mode: (value) => value === 'strict',
+  'sampling.permission': (value) => value === 'deny',
 };
 
 const isHarmless = ({ path, value }: LayerSetting) =>

@@ -52,8 +52,18 @@ describe('a static rule', () => {
     expect(decides({ rules: [allow], permissions: { ask: ['mcp__demo'] } })(ada, echo).effect).toBe('ask');
     expect(decides({ rules: [ask], permissions: { deny: ['mcp__demo'] } })(ada, echo).effect).toBe('deny');
     const builtIn = aTarget({ facts: { builtin: true, readOnly: true } });
-    expect(decides({ rules: [ask] })(ada, builtIn).effect).toBe('allow');
+    expect(decides({ rules: [ask] })(ada, builtIn).effect).toBe('ask');
     expect(decides({ rules: [aRule()] })(ada, builtIn).effect).toBe('deny');
+  });
+
+  verifies('G3', 'allows nothing while another rule is invalid, because that may be one that denies', () => {
+    const allow = aRule({ name: 'a', effect: 'allow', tools: ['mcp__demo'] });
+    const policy = { mode: 'strict', rules: [allow], permissions: { allow: ['mcp__demo'] } } as const;
+    expect(decides(policy)(ada, echo).effect).toBe('allow');
+    expect(decides({ ...policy, hasInvalidRules: true })(ada, echo)).toMatchObject({
+      effect: 'ask',
+      rule: 'mode strict',
+    });
   });
 
   verifies('G3', 'denies a call if its condition fails, whatever its effect is, and names rule and cause', () => {
