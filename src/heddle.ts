@@ -221,6 +221,8 @@ export interface IdentifyingRedirect {
 export interface Approvals {
   /** Lists approvals, newest first. Default: those that are pending. */
   list(by: Caller, query?: ApprovalQuery): Promise<readonly Approval[]>;
+  /** Counts the approvals that `list` would return without a limit. */
+  count(by: Caller, query?: Pick<ApprovalQuery, 'status'>): Promise<number>;
   /** Finds an approval by its id or the beginning of it. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
   get(by: Caller, id: string): Promise<Approval>;
   /** Decides on a pending approval. Throws APPROVAL_SETTLED, or PERMISSION_DENIED if `by` is no approver of its stage. */

@@ -18,6 +18,15 @@ export interface OpenLimits {
   readonly total: number;
 }
 
+/** Selects approvals. */
+export interface ApprovalFilter {
+  readonly statuses: readonly ApprovalStatus[];
+  /** Only those of this requester. */
+  readonly principal?: string;
+  /** Leaves out open approvals whose time is over by then, although their state is not stored yet. */
+  readonly now?: number;
+}
+
 /** The result of requesting an approval: a new one, the open one of the same binding, or the limit that refuses it. */
 export type OpenedApproval =
   | { readonly approval: StoredApproval; readonly isNew: boolean }
@@ -43,16 +52,14 @@ export interface ApprovalBox {
   /** Replaces an approval if its stored version is `next.version - 1`. Returns false if another process was faster. */
   replace(next: StoredApproval, options?: ReplaceCondition): Promise<boolean>;
   /** Returns the newest first. */
-  list(query: {
-    readonly statuses: readonly ApprovalStatus[];
-    readonly limit: number;
-    /** Only those of this requester. */
-    readonly principal?: string;
-  }): Promise<readonly StoredApproval[]>;
+  list(query: ApprovalFilter & { readonly limit: number }): Promise<readonly StoredApproval[]>;
+  count(filter: ApprovalFilter): Promise<number>;
   /** Returns the times at which calls of a principal and tool were rejected since a time, at most 100, newest first. */
   rejections(principal: string, name: string, since: number): Promise<readonly number[]>;
   /** Returns the open approvals whose time is over, the oldest first. Their status is still the stored one. */
   due(now: number, limit: number): Promise<readonly StoredApproval[]>;
+  /** Returns the time at which the next open approval is over; undefined if none is open. */
+  nextExpiry(): Promise<number | undefined>;
   /** Returns the pending approvals that the webhook has not received and that have not timed out, the oldest first. */
   unnotified(now: number, limit: number): Promise<readonly StoredApproval[]>;
   /** Notes that the webhook has received an approval. */
@@ -60,7 +67,8 @@ export interface ApprovalBox {
   /**
    * Calls `onChange` after an approval may have changed: at once for a change by this process, within 0.5 s for one by
    * another. Each watcher is called once without a change, so that none between its read and its watch is lost.
-   * Nothing is polled while there is no watcher. The returned function ends it.
+   * `id` is absent if any approval may have changed. Nothing is polled while there is no watcher. The returned function
+   * ends it.
    */
-  watch(onChange: () => void): () => void;
+  watch(onChange: (id?: string) => void): () => void;
 }

@@ -32,14 +32,21 @@ export interface RawSql {
   readonly raw: string;
 }
 
-/** Builds a statement from a template. A value becomes a placeholder; a `RawSql` is inserted as it is. */
-export function sql(texts: TemplateStringsArray, ...parts: readonly (SqlValue | RawSql)[]): SqlStatement {
+/**
+ * Builds a statement from a template. A value becomes a placeholder; a `RawSql` is inserted as it is, and a statement
+ * with its values.
+ */
+export function sql(
+  texts: TemplateStringsArray,
+  ...parts: readonly (SqlValue | RawSql | SqlStatement)[]
+): SqlStatement {
   const values: SqlValue[] = [];
   const rest = parts.map((part, at) => {
     const text = texts[at + 1] ?? '';
-    if (typeof part === 'object' && part !== null) return part.raw + text;
-    values.push(part);
-    return `?${text}`;
+    const isValue = typeof part !== 'object' || part === null;
+    if (!isValue && 'raw' in part) return part.raw + text;
+    values.push(...(isValue ? [part] : part.values));
+    return (isValue ? '?' : part.sql) + text;
   });
   return { sql: (texts[0] ?? '') + rest.join(''), values };
 }

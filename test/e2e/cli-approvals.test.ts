@@ -41,11 +41,16 @@ describe('a call that needs an approval, without a terminal', () => {
     const id = await request(one);
     expect(await request(one)).toBe(id);
     expect(callsOf(one)).toEqual([]);
-    const { stdout } = await one.heddle(['approvals']);
+    const { stdout, stderr } = await one.heddle(['approvals']);
+    expect(stderr).toBe('');
     expect(stdout).toMatch(new RegExp(`^${id} +pending +\\d+ min \\d+ s +mcp__notes__write +`, 'm'));
     expect(JSON.parse((await one.heddle(['approvals', 'list', '--json'])).stdout)).toMatchObject([
       { id, status: 'pending', subject: { name: 'mcp__notes__write', arguments: { text: 'hi', path: 'reports/a' } } },
     ]);
+    const newest = await request(one, ['call', 'notes.write', 'text=other']);
+    const page = await one.heddle(['approvals', 'list', '--limit', '1', '--json']);
+    expect(JSON.parse(page.stdout)).toMatchObject([{ id: newest }]);
+    expect(page.stderr).toContain('These are the newest 1 of 2. List more with --limit 10000.');
   });
 
   verifies('G2', 'cannot be approved without a terminal or the key of an approver', async () => {

@@ -18,6 +18,7 @@ const STATUSES: readonly (ApprovalStatus | 'all')[] = [
   ...(['pending', 'approved', 'rejected', 'timeout', 'expired', 'used', 'void', 'all'] as const),
 ];
 const MAX_LISTED = 10_000;
+const DEFAULT_LISTED = 100;
 
 /** The command as it was typed, and the caller that it acts for. */
 interface Site extends DecidingCaller {
@@ -86,7 +87,14 @@ async function list({ approvals, words, input, by }: Site): Promise<number> {
   if (input.flag('json')) printJson(found);
   else if (found.length === 0) notice(status === 'all' ? 'There is no approval.' : `No approval is ${status}.`);
   else printApprovalTable(found);
+  if (found.length === (limit ?? DEFAULT_LISTED)) await noticeMore(approvals.count(by, { status }), found.length);
   return 0;
+}
+
+/** Says how many approvals there are if the list does not have all. */
+async function noticeMore(counting: Promise<number>, listed: number): Promise<void> {
+  const total = await counting;
+  if (total > listed) notice(`These are the newest ${listed} of ${total}. List more with --limit ${MAX_LISTED}.`);
 }
 
 async function show({ approvals, words, input, by }: Site): Promise<number> {

@@ -73,6 +73,15 @@ describe('the approvals of Heddle', () => {
     expect((await api.get(ops, id)).status).toBe('pending');
   });
 
+  verifies('G6', 'have their state by the clock in every list, also before it is stored', async () => {
+    const { bench, id } = await opened();
+    const api = approvalApi(async () => ({ ...bench.flow, sweepPage: async () => true }));
+    bench.now += 300_000;
+    expect([await api.list(boss), await api.count(boss)]).toEqual([[], 0]);
+    expect(await api.list(boss, { status: 'all' })).toMatchObject([{ id, status: 'timeout' }]);
+    expect((await bench.store.approvals.get(id))?.status).toBe('pending');
+  });
+
   verifies('G6', 'tell a waiting caller about the decision of another process', async () => {
     const { api, id } = await opened();
     const settled = api.settled(ada, id, new AbortController().signal);

@@ -7,10 +7,11 @@ import { oneLine } from '../../core/text/visible-text.ts';
 import { unknownApproval } from '../../govern/approvals/approval-errors.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
+import { nextApproval } from '../../govern/approvals/next-approval.ts';
 import { configuredStanding } from '../../govern/approvals/standing.ts';
 import { addStanding, requireStandingPossible } from '../../govern/approvals/standing-uses.ts';
 import type { Approvals } from '../../heddle.ts';
-import type { StoredApproval } from '../../store/approval-box.ts';
+import type { ApprovalFilter, StoredApproval } from '../../store/approval-box.ts';
 import { auditedChanges } from '../audited-change.ts';
 import { APPROVAL_READERS } from '../change-publishers.ts';
 
@@ -32,12 +33,17 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
 
   return {
     async list(by, { status = 'pending', limit = DEFAULT_LIMIT } = {}) {
-      const statuses = statusesOf(status);
+      const filter = filterFor(by, status);
+      const most = limitOf(limit);
       const flow = await openFlow();
-      await flow.sweep();
-      const own = readsAll(by) ? {} : { principal: vaultPrincipal(by) };
-      const rows = await flow.box.list({ statuses, limit: limitOf(limit), ...own });
-      return rows.filter((one) => mayRead(by, one)).map(toPublic);
+      await flow.sweepPage();
+      const now = flow.clock();
+      const rows = await flow.box.list({ ...filter, limit: most, ...(status !== 'all' && { now }) });
+      return rows.map((one) => toPublic(nextApproval(one, { kind: 'time' }, { now }).approval));
+    },
+    async count(by, { status = 'pending' } = {}) {
+      const { box, clock } = await openFlow();
+      return box.count({ ...filterFor(by, status), ...(status !== 'all' && { now: clock() }) });
     },
     async get(by, id) {
       const { flow, found } = await find(by, id);
@@ -83,6 +89,12 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
 }
 
 const readsAll = ({ roles }: Caller): boolean => roles.some((role) => APPROVAL_READERS.includes(role));
+
+/** Returns the filter for a status. A caller without a reading role gets its own approvals. */
+const filterFor = (by: Caller, status: unknown): ApprovalFilter => ({
+  statuses: statusesOf(status),
+  ...(!readsAll(by) && { principal: vaultPrincipal(by) }),
+});
 
 const mayRead = (by: Caller, { principal }: StoredApproval): boolean =>
   readsAll(by) || vaultPrincipal(by) === principal;

@@ -2,12 +2,17 @@ import { hash } from 'node:crypto';
 import { requireRole } from '../../core/call/caller.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
+import { realTimer, repeatEvery } from '../../core/time.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
 import type { Approvals } from '../../heddle.ts';
+import type { ApprovalBox } from '../../store/approval-box.ts';
 import { type ApprovalObserver, approvalObserver } from '../hooks-of.ts';
 import type { RunningParts } from '../running-parts.ts';
 import { prepareWebhook } from './webhook-part.ts';
+
+/** The interval at which a gateway looks for approvals that other processes have requested. */
+const RECHECK_MS = 30_000;
 
 /** The approvals of a Heddle. Their code is loaded with the first call that needs one. */
 export interface PreparedApprovals {
@@ -28,6 +33,7 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
     return opened;
   };
   const observer = approvalObserver(parts, flow);
+  const stop = parts.options.watch ? openWithOpenApprovals(parts.store.approvals, flow) : undefined;
   let loaded: Promise<Omit<Approvals, 'findings'>> | undefined;
   const api = () => {
     loaded ??= import('./approval-api.ts').then(({ approvalApi }) => approvalApi(flow));
@@ -37,6 +43,7 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
     flow,
     api: {
       list: async (by, query) => (await api()).list(by, query),
+      count: async (by, query) => (await api()).count(by, query),
       get: async (by, id) => (await api()).get(by, id),
       decide: async (by, id, decision) => (await api()).decide(by, id, decision),
       settled: async (by, id, signal) => (await api()).settled(by, id, signal),
@@ -53,10 +60,28 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
       },
     },
     async close() {
+      stop?.();
       void opened?.then((flow) => flow.close());
       await Promise.all([webhook.close(), observer.close()]);
     },
   };
+}
+
+/**
+ * Opens the flow once the store has an open approval, also one of an ended process: it times out without a call. A
+ * gateway is the process that goes on after a restart.
+ */
+function openWithOpenApprovals(box: Pick<ApprovalBox, 'nextExpiry'>, flow: () => Promise<ApprovalFlow>): () => void {
+  let stop = () => {};
+  async function check(): Promise<void> {
+    if ((await box.nextExpiry()) === undefined) return;
+    stop();
+    await flow();
+  }
+  const checkOrRetry = () => void check().catch(() => {}); // A store that cannot be read now is read again.
+  stop = repeatEvery(realTimer, RECHECK_MS, checkOrRetry);
+  checkOrRetry();
+  return () => stop();
 }
 
 async function openFlow(

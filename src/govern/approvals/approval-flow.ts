@@ -20,6 +20,7 @@ const LIMITS = { perPrincipal: 50, total: 10_000 };
 const MAX_TIMER_MS = 2_147_483_647;
 const SWEEP_ROWS = 100;
 const MAX_RUNNING = 10_000;
+const RECHECK_MS = 30_000;
 
 export interface ApprovalFlowOptions {
   readonly box: ApprovalBox;
@@ -51,6 +52,8 @@ export interface ApprovalFlow extends Required<Omit<ApprovalFlowOptions, 'onChan
   settled(id: string, signal: AbortSignal): Promise<StoredApproval>;
   /** Stores the states of the approvals whose time is over. */
   sweep(): Promise<void>;
+  /** The same for at most 100, so that a caller does not wait for thousands. Returns true if there may be more. */
+  sweepPage(): Promise<boolean>;
   /** The ids of the calls of this process that use an approval and have no end yet. */
   readonly running: Set<string>;
   close(): void;
@@ -66,7 +69,7 @@ export interface FlowDecision {
 /** Opens the flow of approvals over the stores. */
 export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
   const { box, keys, audit, settings, onChange, clock = Date.now, timer = realTimer } = options;
-  const sweeps = sweeper({ clock, timer, sweep: () => sweep() });
+  const sweeps = sweeper({ box, clock, timer, sweep: () => sweep() });
 
   async function apply(id: string, event: ApprovalEvent): Promise<NextApproval> {
     const needsKeys = event.kind === 'decide' || event.kind === 'replan';
@@ -90,12 +93,9 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
     onChange?.(approval);
   }
 
+  const sweepPage = () => settleDue({ box, apply, clock });
   async function sweep(): Promise<void> {
-    for (;;) {
-      const due = await box.due(clock(), SWEEP_ROWS);
-      for (const { id } of due) await apply(id, { kind: 'time' });
-      if (due.length < SWEEP_ROWS) return;
-    }
+    while (await sweepPage());
   }
 
   return {
@@ -106,7 +106,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
     async open(approval) {
       let opened = await box.open(approval, LIMITS);
       if ('limit' in opened) {
-        await sweep();
+        await sweepPage();
         opened = await box.open(approval, LIMITS);
       }
       if ('isNew' in opened && opened.isNew) changed(undefined, opened.approval);
@@ -132,6 +132,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
     },
     settled: (id, signal) => untilSettled({ box, apply, clock, timer }, id, signal),
     sweep,
+    sweepPage,
     close: sweeps.close,
   };
 }
@@ -153,13 +154,22 @@ function stepRecord(approval: StoredApproval, at: number) {
   };
 }
 
-type Waiting = Pick<ApprovalFlow, 'box' | 'apply' | 'clock'> & { readonly timer: Timer };
+type Timed = Pick<ApprovalFlow, 'box' | 'apply' | 'clock'>;
+
+/** Stores the states of the first approvals whose time is over. Returns true if there may be more. */
+async function settleDue({ box, apply, clock }: Timed): Promise<boolean> {
+  const due = await box.due(clock(), SWEEP_ROWS);
+  for (const { id } of due) await apply(id, { kind: 'time' });
+  return due.length === SWEEP_ROWS;
+}
+
+type Waiting = Timed & { readonly timer: Timer };
 
 /** Waits for a change by any process, or for the end of the time. */
 async function untilSettled(flow: Waiting, id: string, signal: AbortSignal): Promise<StoredApproval> {
   const { box, apply, clock, timer } = flow;
   let wake = () => {};
-  const unwatch = box.watch(() => wake());
+  const unwatch = box.watch((changed = id) => changed === id && wake());
   try {
     for (;;) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -178,33 +188,35 @@ async function untilSettled(flow: Waiting, id: string, signal: AbortSignal): Pro
   }
 }
 
-interface SweeperOptions {
-  readonly clock: Clock;
-  readonly timer: Timer;
+interface SweeperOptions extends Pick<Waiting, 'box' | 'clock' | 'timer'> {
   readonly sweep: () => Promise<void>;
 }
 
-/** Sweeps when the next approval of this process is over, so that a clock set back later revives none. */
-function sweeper({ clock, timer, sweep }: SweeperOptions) {
-  const times = new Set<number>();
+/**
+ * Sweeps when the next open approval of the store is over, so that a clock set back later revives none. Those that other
+ * processes request are found within 30 s.
+ */
+function sweeper({ box, clock, timer, sweep }: SweeperOptions) {
   let next = Number.POSITIVE_INFINITY;
   let cancel = () => {};
   let isClosed = false;
   function arm(time: number): void {
     cancel();
     next = time;
-    if (isClosed || time === Number.POSITIVE_INFINITY) return;
-    cancel = timer(Math.min(Math.max(time - clock(), 1), MAX_TIMER_MS), () => void fire());
+    if (!isClosed) cancel = timer(Math.min(Math.max(time - clock(), 1), RECHECK_MS), () => void fire());
+  }
+  async function armNext(): Promise<void> {
+    const stored = await box.nextExpiry().catch(() => undefined); // If the read fails, the next timer tries again.
+    arm(Math.min(next, stored ?? next));
   }
   async function fire(): Promise<void> {
-    const now = clock();
-    for (const time of times) if (time <= now) times.delete(time);
+    next = Number.POSITIVE_INFINITY;
     await sweep().catch(() => {}); // The next read of each approval stores its state.
-    arm([...times].reduce((first, time) => Math.min(first, time), Number.POSITIVE_INFINITY));
+    await armNext();
   }
+  void armNext();
   return {
     at(time: number): void {
-      times.add(time);
       if (time < next) arm(time);
     },
     close(): void {

@@ -7,9 +7,9 @@ export const WATCH_INTERVAL_MS = 200;
 
 /** Reports changes of approvals to watchers. */
 export interface ApprovalWatch {
-  add(onChange: () => void): () => void;
+  add(onChange: (id?: string) => void): () => void;
   /** Reports a change by this process at once. */
-  changedHere(): void;
+  changedHere(id: string): void;
   close(): void;
 }
 
@@ -22,7 +22,7 @@ const waitingTimer: Timer = (delayMs, callback) => {
 /** Compares the count of changes with the last one seen, while there is a watcher. */
 export function approvalWatch(statements: Statements, timer: Timer = waitingTimer): ApprovalWatch {
   /** By watcher: true until its first report. A change between its own read and `add` must not be lost. */
-  const watchers = new Map<object, { readonly onChange: () => void; isNew: boolean }>();
+  const watchers = new Map<object, { readonly onChange: (id?: string) => void; isNew: boolean }>();
   let stop: (() => void) | undefined;
   let lastVersion: number | undefined;
   let lastChanges: number | undefined;
@@ -35,6 +35,10 @@ export function approvalWatch(statements: Statements, timer: Timer = waitingTime
       watcher.isNew = false;
       watcher.onChange();
     }
+  }
+
+  function changedHere(id: string): void {
+    for (const { onChange } of watchers.values()) onChange(id);
   }
 
   async function findChange(): Promise<boolean> {
@@ -77,7 +81,7 @@ export function approvalWatch(statements: Statements, timer: Timer = waitingTime
         if (watchers.size === 0) end();
       };
     },
-    changedHere: () => report(true),
+    changedHere,
     close() {
       isClosed = true;
       watchers.clear();

@@ -13,8 +13,10 @@ export function lazyApprovals(use: WithApprovals): ApprovalParts {
       latest: (binding) => use(({ approvals }) => approvals.latest(binding)),
       replace: (next, options) => use(({ approvals }) => approvals.replace(next, options)),
       list: (query) => use(({ approvals }) => approvals.list(query)),
+      count: (filter) => use(({ approvals }) => approvals.count(filter)),
       rejections: (principal, name, since) => use(({ approvals }) => approvals.rejections(principal, name, since)),
       due: (now, limit) => use(({ approvals }) => approvals.due(now, limit)),
+      nextExpiry: () => use(({ approvals }) => approvals.nextExpiry()),
       unnotified: (now, limit) => use(({ approvals }) => approvals.unnotified(now, limit)),
       markNotified: (id, at) => use(({ approvals }) => approvals.markNotified(id, at)),
       watch: (onChange) => watchLazily(use, onChange),
@@ -42,7 +44,7 @@ export function lazyApprovals(use: WithApprovals): ApprovalParts {
   };
 }
 
-function watchLazily(use: WithApprovals, onChange: () => void): () => void {
+function watchLazily(use: WithApprovals, onChange: (id?: string) => void): () => void {
   const ended = new AbortController();
   void use(async ({ approvals }) => {
     if (!ended.signal.aborted) ended.signal.addEventListener('abort', approvals.watch(onChange), { once: true });

@@ -204,4 +204,6 @@ export const MIGRATIONS: readonly Migration[] = [
     `CREATE INDEX approval_calls_approval ON ${SCHEMA}.approval_calls (approval, is_cancelled)`,
     `CREATE INDEX approval_calls_at ON ${SCHEMA}.approval_calls (at)`,
   ],
+  // Compared by bytes, as in SQLite, so that the index finds ids by their beginning.
+  [`ALTER TABLE ${SCHEMA}.approvals ALTER COLUMN id TYPE TEXT COLLATE "C"`],
 ];
