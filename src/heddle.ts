@@ -153,6 +153,8 @@ export interface SignIns {
 export interface BeginSignInOptions {
   /** The redirect URI, or the function that opens a listener for it. */
   readonly redirect: string | OpenRedirect;
+  /** Scopes to request besides the usual ones and those of the tokens in the vault. */
+  readonly scopes?: readonly string[];
   /** True on the gateway's page, which knows the browser. Elsewhere an account of a caller's own is PERMISSION_DENIED. */
   readonly isAtPage?: boolean;
   readonly signal: AbortSignal;

@@ -31,6 +31,8 @@ export interface RememberedRefusal {
   readonly scopes: readonly string[];
   /** True for 403 `insufficient_scope`: `scopes` are then the union of the granted and the challenged ones. */
   readonly isStepUp?: boolean;
+  /** True if calls alone were refused for want of scopes: other requests are sent, and a sign-in requests the scopes. */
+  readonly isOfCall?: boolean;
   /** True if the challenge had the scheme DPoP. */
   readonly isDpop?: boolean;
   /** The `resource_metadata` of the challenge. */

@@ -87,7 +87,7 @@ export interface ConnectOptions {
   readonly caller?: Caller;
   /** Authorizes the requests of HTTP, SSE and WebSocket transports. */
   readonly credential?: Credential | undefined;
-  /** Called when the server refused a request and a sign-in is needed. */
+  /** Called when the server refused a request and a sign-in is needed; not for scopes that one call lacks. */
   readonly onAuthNeeded?: (error: HeddleError) => void;
 }
 

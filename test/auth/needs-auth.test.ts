@@ -25,13 +25,19 @@ async function serve(
 ) {
   const seen: string[] = [];
   const accepted = new Set(['Bearer good']);
+  const scoped = new Map<string, string>(); // Tools that need a scope which no token has.
   const streams: ServerResponse[] = [];
   const server = await listen(async (request, response) => {
     if (request.url?.startsWith('/.well-known/')) return response.writeHead(404).end();
     const text = Buffer.concat(await request.toArray()).toString();
-    const { id, method } = text === '' ? { id: undefined, method: request.method } : JSON.parse(text);
+    const { id, method, params } = text === '' ? { id: undefined, method: request.method } : JSON.parse(text);
     seen.push(`${method} ${request.headers.authorization ?? ''}`.trim());
     if (!accepted.has(String(request.headers.authorization))) return refuse(id, response);
+    const scope = scoped.get(params?.name);
+    if (scope !== undefined) {
+      const challenge = `Bearer error="insufficient_scope", scope="${scope}"`;
+      return response.writeHead(403, { 'www-authenticate': challenge }).end();
+    }
     if (request.method !== 'POST') {
       streams.push(response);
       return response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -41,13 +47,15 @@ async function serve(
     return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answerTo(method) }));
   });
   onTestFinished(() => server.close());
-  return { ...server, seen, accepted, streams };
+  return { ...server, seen, accepted, scoped, streams };
 }
 
 function answerTo(method: string): JsonObject {
   const info = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'up', version: '1' } };
   if (method === 'initialize') return { result: info };
-  if (method === 'tools/list') return { result: { tools: [{ name: 'act', inputSchema: { type: 'object' } }] } };
+  if (method === 'tools/list') {
+    return { result: { tools: ['act', 'write', 'drop'].map((name) => ({ name, inputSchema: { type: 'object' } })) } };
+  }
   if (method === 'tools/call') return { result: { content: [{ type: 'text', text: 'done' }] } };
   return { error: { code: -32_601, message: 'unknown' } };
 }
@@ -57,8 +65,8 @@ async function open(folder: string, entry: JsonObject, time = { now: START }) {
   const heddle = await temporaryHeddle({ folder, config: { mcpServers: { up: entry } }, clock: () => time.now });
   const connect = () => heddle.servers.connect(owner, 'up', signal);
   const rest = { input: {}, meta: {}, options: {}, caller: owner, signal };
-  const call = () =>
-    heddle.dispatch({ ...rest, id: randomUUID(), kind: 'tool', name: 'mcp__up__act', approved: 'self' });
+  const call = (tool = 'act') =>
+    heddle.dispatch({ ...rest, id: randomUUID(), kind: 'tool', name: `mcp__up__${tool}`, approved: 'self' });
   return { heddle, connect, call };
 }
 
@@ -114,6 +122,30 @@ verifies('A1', 'names the scopes and the metadata URL of the challenge, also fro
   onTestFinished(() => store.close());
   const details = { scopes: ['read', 'write'], metadataUrl: 'http://127.0.0.1:9/prm', until: START + REFUSED_MS };
   expect(await store.signIns.refusal(url, SHARED_PRINCIPAL)).toMatchObject(details);
+});
+
+verifies('A3', 'tells a call alone which scope it lacks: other calls go on, in every process', async () => {
+  const { url, scoped } = await serve();
+  const folder = await temporaryFolder();
+  scoped.set('write', 'files:write').set('drop', 'files:drop');
+  await signIn(folder, url, START);
+  const [first, second] = [await open(folder, { url }), await open(folder, { url })];
+  for (const { call, connect, heddle } of [first, second]) {
+    await expect(call('write')).rejects.toMatchObject({
+      code: 'AUTH_NEEDED',
+      message: expect.stringContaining('files:write'),
+      fix: 'Run `heddle auth login up --scope files:write`.',
+    });
+    await expect(call('drop')).rejects.toMatchObject({ message: expect.not.stringContaining('files:write') });
+    await expect(call()).resolves.toMatchObject({ kind: 'complete' });
+    expect(await connect()).toMatchObject({ state: 'connected' });
+    expect(await heddle.signIns.list(owner)).toMatchObject([{ state: 'signed-in' }]);
+  }
+  const home = join(folder, 'home');
+  const store = await openStore({ location: join(home, 'heddle.sqlite'), home, env: {}, clock: () => START });
+  onTestFinished(() => store.close());
+  // A sign-in requests the scopes of all refused calls.
+  expect(await store.signIns.refusal(url, SHARED_PRINCIPAL)).toMatchObject({ scopes: ['files:write', 'files:drop'] });
 });
 
 verifies('A1', 'uses a newer credential of another process at once', async () => {

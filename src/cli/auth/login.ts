@@ -16,10 +16,12 @@ export interface LoginOptions {
   readonly server: string;
   /** False prints the URL only. Without a terminal no browser is opened in any case. */
   readonly browser: boolean;
+  /** Scopes to request besides the usual ones. */
+  readonly scopes?: readonly string[];
 }
 
 /** Signs in at a server with the user's browser, or with a pasted redirect. Without a callback no record stays. */
-export async function login({ heddle, by, server, browser }: LoginOptions): Promise<SignIn> {
+export async function login({ heddle, by, server, browser, scopes = [] }: LoginOptions): Promise<SignIn> {
   const interrupt = new AbortController();
   const signal = AbortSignal.any([untilInterrupted(), interrupt.signal]);
   let listener: LoopbackListener | undefined;
@@ -29,7 +31,7 @@ export async function login({ heddle, by, server, browser }: LoginOptions): Prom
     return listener?.redirectUri;
   };
   try {
-    const begun = await heddle.signIns.begin(by, server, { redirect, signal });
+    const begun = await heddle.signIns.begin(by, server, { redirect, scopes, signal });
     try {
       await showRequest(begun, browser);
       const received = await waitForRedirect({ begun, listener, signal, onInterrupt: () => interrupt.abort() });

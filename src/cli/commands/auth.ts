@@ -23,7 +23,7 @@ type Act = (heddle: Heddle, words: readonly string[], input: Input) => Promise<n
 export const manageSignIns: Command = {
   summary: 'Sign in to servers that require OAuth, and sign out. Tokens are stored encrypted and never shown.',
   usage:
-    'heddle auth login SERVER [--no-browser] | heddle auth logout SERVER | heddle auth status [SERVER] | heddle auth rekey',
+    'heddle auth login SERVER [--scope SCOPE]… [--no-browser] | heddle auth logout SERVER | heddle auth status [SERVER] | heddle auth rekey',
   notes: [
     'login opens a browser on a terminal. On another machine open the printed address, then paste the redirect.',
     'rekey encrypts all tokens with the key that is in force now: HEDDLE_SECRET_KEY, the key file or the keychain.',
@@ -31,12 +31,19 @@ export const manageSignIns: Command = {
   examples: [
     'heddle auth login github',
     'heddle auth login github --no-browser',
+    'heddle auth login github --scope repo --scope gist',
     'heddle auth status --json',
     'heddle auth logout github',
   ],
   maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     'no-browser': { type: 'boolean', help: 'login: print the address instead of opening a browser' },
+    scope: {
+      type: 'string',
+      multiple: true,
+      value: 'SCOPE',
+      help: 'login: request this OAuth scope, too; may be repeated',
+    },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     json: JSON_OPTION,
@@ -54,7 +61,9 @@ async function login(heddle: Heddle, words: readonly string[], input: Input): Pr
   const by = localCaller();
   const server = await oneServer(heddle, words, 'login');
   const { login: signIn } = await import('../auth/login.ts');
-  const signedIn = await signIn({ heddle, by, server, browser: !input.flag('no-browser') });
+  const signedIn = await signIn({
+    ...{ heddle, by, server, browser: !input.flag('no-browser'), scopes: input.texts('scope') },
+  });
   notice(`Signed in to ${server}${signedIn.issuer === undefined ? '' : ` at ${signedIn.issuer}`}.`);
   const signal = untilInterrupted();
   const connected = await heddle.servers.connect(by, server, signal);

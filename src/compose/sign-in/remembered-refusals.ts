@@ -7,7 +7,7 @@ import { SHARED_PRINCIPAL } from '../../store/token-vault.ts';
 import type { AuthParts } from '../../upstream/auth/auth-parts.ts';
 import { canSignIn } from '../../upstream/lifecycle/credential-of.ts';
 import type { ActiveConfig } from '../active-config.ts';
-import { listSignIns, type SignInServer } from './sign-in-list.ts';
+import type { SignInServer } from './sign-in-list.ts';
 
 export interface RefusalOptions {
   readonly active: () => Pick<ActiveConfig, 'configs'>;
@@ -22,6 +22,7 @@ export async function signInsAt(
 ): Promise<readonly SignIn[]> {
   if (servers.length === 0) return [];
   const parts = { store: auth, clock: auth.clock, provider: auth.xaa?.()?.issuer };
+  const { listSignIns } = await import('./sign-in-list.ts');
   return listSignIns(parts, servers, by).catch(() => []);
 }
 

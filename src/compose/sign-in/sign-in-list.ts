@@ -5,6 +5,7 @@ import type { SignIn } from '../../core/records/sign-in.ts';
 import type { Clock } from '../../core/time.ts';
 import { type RememberedRefusal, refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
 import { type GrantLabel, SHARED_PRINCIPAL, type TokenVault } from '../../store/token-vault.ts';
+import { signInFrom } from '../../upstream/auth/sign-in-state.ts';
 import { fingerprintOf } from '../../upstream/lifecycle/credential-of.ts';
 
 /** A server that a sign-in is possible to. */
@@ -49,8 +50,8 @@ export async function listSignIns(
           store.signIns.refusal(entry.url, refusedPrincipal(principal, fingerprintOf(entry))),
           store.signIns.pending(signedInAt, principal),
         ]);
-        const found = { label, refusal, isPending: pending.length > 0, now: clock() };
-        return { server: name, url: entry.url, principal, ...stateOf(found) };
+        const pendingUntil = pending.at(-1)?.expiresAt;
+        return { server: name, url: entry.url, principal, ...stateOf({ label, refusal, pendingUntil }, clock()) };
       }),
     );
   });
@@ -63,23 +64,20 @@ const fits = ({ oauth }: RemoteEntry, { issuer }: GrantLabel) => oauth?.issuer =
 interface Found {
   readonly label: GrantLabel | undefined;
   readonly refusal: RememberedRefusal | undefined;
-  readonly isPending: boolean;
-  readonly now: number;
+  readonly pendingUntil: number | undefined;
 }
 
 type State = Omit<SignIn, 'server' | 'url' | 'principal'>;
 
-function stateOf({ label, refusal, isPending, now }: Found): State {
-  // A newer credential ends a refusal.
-  const refused = refusal && refusal.until > now && (!label || label.receivedAt <= refusal.at) ? refusal : undefined;
+function stateOf({ label, refusal, pendingUntil }: Found, now: number): State {
+  const { state, refusal: refused } = signInFrom({ refusal, pendingUntil, grantedAt: label?.receivedAt }, now);
   const granted = label && {
     issuer: label.issuer,
     isRenewable: label.isRenewable,
     ...(label.expiresAt !== undefined && { expiresAt: label.expiresAt }),
   };
-  if (isPending && (!label || refused)) return { state: 'in-progress', scopes: label?.scopes ?? [], ...granted };
-  if (refused) return { state: 'needed', scopes: refused.scopes, reason: refused.reason, ...granted };
-  if (!label) return { state: 'none', scopes: [] };
+  if (state === 'needed' && refused) return { state, scopes: refused.scopes, reason: refused.reason, ...granted };
+  if (state !== 'signed-in' || !label) return { state, scopes: label?.scopes ?? [], ...granted };
   if (label.unknownKey !== undefined) {
     const reason = `Its tokens are sealed with the key ${label.unknownKey}, which is not available here.`;
     return { state: 'needed', scopes: [], reason, ...granted };

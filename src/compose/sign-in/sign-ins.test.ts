@@ -43,6 +43,14 @@ describe('an account of the caller’s own', () => {
     await expect(api.finish(ada, 'mail', { query: 'code=a&state=b', ...atPage })).rejects.toEqual(refused);
   });
 
+  verifies('A2', 'takes no text with a space or a quote as a scope', async () => {
+    const api = await open();
+    for (const scope of ['read write', '"', '', 'é', 'x'.repeat(257)]) {
+      const begun = api.begin(local, 'mail', { redirect: REDIRECT, scopes: ['read', scope], signal });
+      await expect(begun).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    }
+  });
+
   verifies('A2', 'is signed in to anywhere by the user of this machine', async () => {
     const api = await open();
     const unreachable = expect.objectContaining({ code: 'UPSTREAM_UNREACHABLE' });

@@ -13,7 +13,7 @@ import { canSignIn } from '../../upstream/lifecycle/credential-of.ts';
 import { whyNotConnectable } from '../../upstream/lifecycle/plan-server.ts';
 import type { ActiveConfig } from '../active-config.ts';
 import { auditedChanges } from '../audited-change.ts';
-import { listSignIns, type SignInServer } from './sign-in-list.ts';
+import type { SignInServer } from './sign-in-list.ts';
 
 export interface SignInsOptions {
   readonly active: () => Pick<ActiveConfig, 'configs'>;
@@ -25,6 +25,7 @@ export interface SignInsOptions {
 }
 
 // Loaded on first use: most commands sign in nowhere.
+const loadList = async () => (await import('./sign-in-list.ts')).listSignIns;
 const loadBegin = () => import('../../upstream/auth/sign-in/begin-sign-in.ts');
 
 /** Returns the sign-ins. They bypass the stages, so they check roles and write audit records themselves. */
@@ -61,14 +62,14 @@ export function signIns({ active, store, auth, serverVisible, onCredential }: Si
   });
 
   return {
-    list: (by) => listSignIns({ store, clock, provider: auth.xaa?.()?.issuer }, serversFor(by), by),
-    async begin(by, name, { redirect, isAtPage = false, signal }) {
+    list: (by) => loadList().then((list) => list({ store, clock, provider: auth.xaa?.()?.issuer }, serversFor(by), by)),
+    async begin(by, name, { redirect, scopes = [], isAtPage = false, signal }) {
       const target = requirePage(targetFor(by, name), isAtPage);
       requirePerson(target);
       if (typeof redirect !== 'function') requireRedirect(redirect);
       return audited(by, changeOf('begin', target), async () => {
         const { beginSignIn } = await loadBegin();
-        return beginSignIn(auth, { target, redirect, signal });
+        return beginSignIn(auth, { target, redirect, moreScopes: scopes, signal });
       });
     },
     async finish(by, name, { query, state, isAtPage = false, signal }) {

@@ -13,15 +13,24 @@ export interface NeededSignIn {
   readonly scopes?: readonly string[];
   /** The `resource_metadata` of the challenge. */
   readonly metadataUrl?: string | undefined;
+  /** The scopes that one call lacks. The advice names them. */
+  readonly missing?: readonly string[];
   readonly details?: JsonObject;
   readonly cause?: unknown;
 }
 
+/** The most scopes that a message names. */
+export const MAX_NAMED_SCOPES = 10;
+
+const scopeOption = (scope: string) => (scope.startsWith('-') ? [`--scope=${scope}`] : ['--scope', scope]);
+
 /** Returns the error for a server that a person has to sign in to. The request was not carried out. */
-export function authNeeded({ server, reason, scopes = [], metadataUrl, details, cause }: NeededSignIn): UpstreamError {
+export function authNeeded(needed: NeededSignIn): UpstreamError {
+  const { server, reason, scopes = [], metadataUrl, missing = [], details, cause } = needed;
+  const command = ['heddle', 'auth', 'login', server, ...missing.slice(0, MAX_NAMED_SCOPES).flatMap(scopeOption)];
   return new UpstreamError('AUTH_NEEDED', reason, {
     delivered: 'no',
-    fix: `Run \`${quoteCommand(['heddle', 'auth', 'login', server])}\`.`,
+    fix: `Run \`${quoteCommand(command)}\`.`,
     details: { ...details, server, scopes: [...scopes], ...(metadataUrl === undefined ? {} : { metadataUrl }) },
     cause,
   });

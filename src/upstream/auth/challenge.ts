@@ -94,8 +94,11 @@ export function challengeFacts({ challenges }: Pick<Refusal, 'challenges'>): Cha
   };
 }
 
+/** Tests whether a text is one scope: the grammar allows it, and it has at most 256 characters. */
+export const isScope = (text: string): boolean => SCOPE_TOKEN.test(text) && text.length <= MAX_SCOPE_CHARS;
+
 /** Returns the scopes of a `scope` parameter, each once. Others than the grammar allows are left out. */
 function scopesOf(scope = ''): readonly string[] {
-  const legal = scope.split(' ').filter((one) => SCOPE_TOKEN.test(one) && one.length <= MAX_SCOPE_CHARS);
+  const legal = scope.split(' ').filter(isScope);
   return [...new Set(legal)].slice(0, MAX_SCOPES);
 }

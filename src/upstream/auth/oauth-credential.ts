@@ -1,7 +1,7 @@
 import { abortable } from '../../core/async/abortable.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Grant } from '../../store/token-vault.ts';
-import { authNeeded, unionOf } from './auth-needed.ts';
+import { authNeeded, MAX_NAMED_SCOPES, unionOf } from './auth-needed.ts';
 import { challengeFacts } from './challenge.ts';
 import type { Credential, Refusal } from './credential.ts';
 import type { DpopSigner } from './dpop.ts';
@@ -126,12 +126,16 @@ const isScopeMissing = (refusal: Refusal) => challengeFacts(refusal).error === '
 /** Returns AUTH_NEEDED with the scopes that the tokens have and those that the challenge names. */
 function needed({ server }: OAuthCredentialOptions, refusal: Refusal, grant: Grant | undefined, reason: string) {
   const facts = challengeFacts(refusal);
-  const scopes = unionOf(grant?.scopes ?? [], facts.scopes);
-  const named = isScopeMissing(refusal) && scopes.length > 0 ? `: ${scopes.slice(0, 10).join(' ')}` : '';
+  const granted = grant?.scopes ?? [];
+  const scopes = unionOf(granted, facts.scopes);
+  const lacked = facts.scopes.filter((scope) => !granted.includes(scope));
+  const missing = isScopeMissing(refusal) && refusal.isOfCall ? lacked : [];
+  const listed = missing.length > 0 ? missing : scopes;
+  const named = isScopeMissing(refusal) && listed.length > 0 ? `: ${listed.slice(0, MAX_NAMED_SCOPES).join(' ')}` : '';
   return authNeeded({
     server,
-    reason: `${server} ${reason}${named} (HTTP ${refusal.status}).`,
-    scopes,
+    reason: `${server} ${reason}${missing.length > 0 ? ' for this request' : ''}${named} (HTTP ${refusal.status}).`,
+    ...{ scopes, missing },
     metadataUrl: facts.metadataUrl,
     details: {
       status: refusal.status,

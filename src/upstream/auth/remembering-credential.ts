@@ -1,11 +1,11 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import { type RememberedRefusal, refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
+import { refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
 import type { TokenVault } from '../../store/token-vault.ts';
-import { authNeeded } from './auth-needed.ts';
+import { authNeeded, unionOf } from './auth-needed.ts';
 import { challengeFacts } from './challenge.ts';
 import type { AuthorizedRequest, Credential, Refusal } from './credential.ts';
-import { NOT_SIGNED_IN, reduceSignIn, type SignInProgress, type SignInRefusal } from './sign-in-state.ts';
+import { NOT_SIGNED_IN, reduceSignIn, type SignInProgress, type SignInRefusal, signInFrom } from './sign-in-state.ts';
 
 /** A credential that knows whether a sign-in is needed, without a request to the server. */
 export interface PreparedCredential extends Credential {
@@ -42,21 +42,16 @@ export const REFUSED_MS = 15 * 60_000;
 export function rememberingCredential(kind: CredentialKind, options: RememberingOptions): PreparedCredential {
   const { server, serverUrl, principal, vault, signIns, clock } = options;
   const subject = () => refusedPrincipal(principal, kind.fingerprint?.());
+  const { refusalOf, rememberScopes } = refusalsOf(options, subject);
   let signIn: SignInProgress = NOT_SIGNED_IN;
   let remembering: Promise<void> | undefined;
 
   /** Reads refusal and tokens from the store: another process may have written them. */
   async function refresh(): Promise<SignInProgress> {
     await remembering;
-    const stored = await signIns.refusal(serverUrl, subject());
-    if (!stored) {
-      signIn = reduceSignIn(signIn, { kind: 'forgotten', at: clock() });
-      return signIn;
-    }
-    signIn = refusedBefore(stored);
-    const grant = await vault?.find(serverUrl, principal);
-    if (grant) signIn = reduceSignIn(signIn, { kind: 'granted', at: grant.receivedAt });
-    signIn = reduceSignIn(signIn, { kind: 'passed', at: clock() });
+    const refusal = await signIns.refusal(serverUrl, subject());
+    const grant = refusal && (await vault?.find(serverUrl, principal));
+    signIn = signInFrom({ refusal, grantedAt: grant?.receivedAt }, clock());
     return signIn;
   }
 
@@ -65,10 +60,9 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
 
   /** Writes a refusal, once for all requests that are refused together. */
   async function remember(error: HeddleError): Promise<HeddleError> {
-    const grant = await vault?.find(serverUrl, principal);
-    const at = Math.max(clock(), grant ? grant.receivedAt + 1 : 0);
+    const refused = await refusalOf(error);
     const before = signIn;
-    signIn = reduceSignIn(signIn, { kind: 'refused', ...refusalIn(error), at, until: at + REFUSED_MS });
+    signIn = reduceSignIn(signIn, { kind: 'refused', ...refused });
     if (signIn !== before && signIn.refusal) {
       const { refusal } = signIn;
       // Without a store that can be written, the next request asks the server again.
@@ -83,15 +77,16 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
     if (error) throw error;
   }
 
-  async function rememberNeeded(thrown: unknown): Promise<never> {
-    if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') await remember(thrown);
-    throw thrown;
+  /** Rethrows a failure, and remembers it if a sign-in is needed. */
+  async function rememberNeeded(thrown: unknown, isOfCall = false): Promise<never> {
+    if (!HeddleError.is(thrown) || thrown.code !== 'AUTH_NEEDED') throw thrown;
+    throw await (isOfCall && refusalIn(thrown).isStepUp ? rememberScopes(thrown) : remember(thrown));
   }
 
   /** Remembers a need that shows before the request, such as a refresh token that was refused. */
   function kindHeaders(request: AuthorizedRequest): ReturnType<Credential['headersFor']> {
     const headers = kind.headersFor(request);
-    return headers instanceof Promise ? headers.catch(rememberNeeded) : headers;
+    return headers instanceof Promise ? headers.catch((thrown) => rememberNeeded(thrown)) : headers;
   }
 
   return {
@@ -103,18 +98,40 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
     headersFor: (request) =>
       signIn.state === 'needed' ? requireNoRefusal().then(() => kindHeaders(request)) : kindHeaders(request),
     async onRefused(refusal, signal) {
-      if ((await kind.onRefused(refusal, signal).catch(rememberNeeded)) && !refusal.isRetry) return true;
+      const explain = (thrown: unknown) => rememberNeeded(thrown, refusal.isOfCall);
+      if ((await kind.onRefused(refusal, signal).catch(explain)) && !refusal.isRetry) return true;
       const error = refusedError(server, refusal, kind.fix);
-      if (!error) return false;
-      throw await remember(error);
+      return error ? explain(error) : false;
     },
     onAccepted: (headers, url) => kind.onAccepted?.(headers, url),
   };
 }
 
-function refusedBefore({ at, until, reason, scopes, metadataUrl }: RememberedRefusal): SignInProgress {
-  const refused = { at, until, reason, scopes, ...(metadataUrl !== undefined && { metadataUrl }) };
-  return reduceSignIn(NOT_SIGNED_IN, { kind: 'refused', ...refused });
+/** Returns the refusals in errors, and writes those of calls. */
+function refusalsOf({ serverUrl, principal, vault, signIns, clock }: RememberingOptions, subject: () => string) {
+  /** Returns the refusal in an error. It is newer than the refused tokens, which do not end it. */
+  async function refusalOf(error: HeddleError): Promise<SignInRefusal> {
+    const grant = await vault?.find(serverUrl, principal);
+    const at = Math.max(clock(), grant ? grant.receivedAt + 1 : 0);
+    return { ...refusalIn(error), at, until: at + REFUSED_MS };
+  }
+
+  /** Writes the scopes that a call lacks, beside those of other calls, for the next sign-in. Other calls go on. */
+  async function rememberScopes(error: HeddleError): Promise<HeddleError> {
+    const before = await signIns.refusal(serverUrl, subject());
+    const refusal = await refusalOf(error);
+    const known = before?.isOfCall ? before.scopes : [];
+    const remembered = refusal.scopes.length > 0 && refusal.scopes.every((scope) => known.includes(scope));
+    const scopes = unionOf(known, refusal.scopes);
+    const next = { serverUrl, principal: subject(), ...refusal, scopes, isOfCall: true };
+    // Without a store that can be written, the user names the scopes.
+    if (!before || before.isOfCall) await signIns.refuse(next).catch(() => {});
+    const { message, fix, details } = error;
+    const marks = { isOfCall: true, ...(remembered && { remembered }) };
+    return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', fix, details: { ...details, ...marks } });
+  }
+
+  return { refusalOf, rememberScopes };
 }
 
 /** Uses a credential without a store: no refusal is remembered. */

@@ -22,8 +22,19 @@ export interface SignInRefusal {
   readonly metadataUrl?: string;
   /** True if the tokens lack scopes: `scopes` are the union of theirs and the missing ones. */
   readonly isStepUp?: boolean;
+  /** True if calls alone lack the scopes. It changes no state. */
+  readonly isOfCall?: boolean;
   /** True if the challenge had the scheme DPoP. */
   readonly isDpop?: boolean;
+}
+
+/** The stored facts about the sign-in of a principal at a server. */
+export interface SignInFacts {
+  readonly refusal: SignInRefusal | undefined;
+  /** The end of a sign-in in progress. */
+  readonly pendingUntil?: number | undefined;
+  /** The time at which the newest tokens were received. */
+  readonly grantedAt: number | undefined;
 }
 
 export type SignInEvent =
@@ -40,6 +51,15 @@ export type SignInEvent =
   | { readonly kind: 'passed'; readonly at: number };
 
 export const NOT_SIGNED_IN: SignInProgress = { state: 'none', at: Number.NEGATIVE_INFINITY };
+
+/** Returns the state that stored facts amount to. Credentials, status and lists read it here. */
+export function signInFrom({ refusal, pendingUntil, grantedAt }: SignInFacts, now: number): SignInProgress {
+  const events: SignInEvent[] = [];
+  if (refusal) events.push({ kind: 'refused', ...refusal });
+  if (pendingUntil !== undefined) events.push({ kind: 'begun', at: now, until: pendingUntil });
+  if (grantedAt !== undefined) events.push({ kind: 'granted', at: grantedAt });
+  return [...events, { kind: 'passed', at: now } as const].reduce(reduceSignIn, NOT_SIGNED_IN);
+}
 
 /** Returns the state that follows `signIn` after `event`; the same object if nothing changes. */
 export function reduceSignIn(signIn: SignInProgress, event: SignInEvent): SignInProgress {
@@ -64,6 +84,7 @@ const kept = ({ refusal }: SignInProgress) => (refusal ? { refusal } : {});
 
 /** Takes a refusal. Of several requests that are refused together, the first decides: they start one sign-in. */
 function refuse(signIn: SignInProgress, { kind: _, ...refusal }: SignInRefusal & { kind: string }): SignInProgress {
+  if (refusal.isOfCall) return signIn;
   const { state, at } = signIn;
   const isOlder = state === 'signed-in' && refusal.at < at;
   const isKnown = state === 'needed' && signIn.refusal !== undefined && refusal.at < signIn.refusal.until;

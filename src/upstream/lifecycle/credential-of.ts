@@ -3,7 +3,6 @@ import type { RemoteEntry, ServerEntry } from '../../config/schema/schema.ts';
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller, JsonObject } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import { refusedPrincipal } from '../../store/sign-in-book.ts';
@@ -12,6 +11,7 @@ import type { AuthParts } from '../auth/auth-parts.ts';
 import type { ConnectorTokens } from '../auth/headers/connector-token.ts';
 import type { CredentialKind, PreparedCredential } from '../auth/remembering-credential.ts';
 import type { Connect } from '../connection.ts';
+import { isSignInNeeded } from '../failure.ts';
 
 const OAUTH_TYPES = new Set(['http', 'sse', 'ws']);
 const MAX_PRINCIPALS = 1000;
@@ -73,7 +73,7 @@ export function connectWith(credentialFor: CredentialOf | undefined, connect: Co
     await credential.prepare(options.signal);
     const onRefused: PreparedCredential['onRefused'] = (refusal, signal) =>
       credential.onRefused(refusal, signal).catch((thrown) => {
-        if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
+        if (isSignInNeeded(thrown)) options.onAuthNeeded?.(thrown);
         throw thrown;
       });
     return connect({ ...options, credential: { ...credential, onRefused } });

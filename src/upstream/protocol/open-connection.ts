@@ -11,7 +11,7 @@ import { completeResult } from '../call-request.ts';
 import { type Agreement, CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
 import { openServerRequests, type ServerRequests } from '../elicitation/server-requests.ts';
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
-import { toFailure } from '../failure.ts';
+import { isSignInNeeded, toFailure } from '../failure.ts';
 import { takesTaskCalls } from '../legacy-task.ts';
 import { legacyCalls, type ProtocolCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
@@ -123,7 +123,7 @@ function toConnection(
   /** Rethrows the failure of a call. Waits until a connection with a lost session is closed: a retry then gets a new one. */
   async function fail(thrown: unknown): Promise<never> {
     if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
-    if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') options.onAuthNeeded?.(thrown);
+    if (isSignInNeeded(thrown)) options.onAuthNeeded?.(thrown);
     throw withEnding(server, thrown, options.ending?.());
   }
 

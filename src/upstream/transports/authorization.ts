@@ -13,6 +13,8 @@ export interface RefusedRequest {
   readonly sent: Headers;
   /** True if the request had been sent twice. */
   readonly isRetry: boolean;
+  /** The method of the JSON-RPC message; absent for a stream. */
+  readonly rpcMethod?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -42,13 +44,20 @@ export async function mayResend(credential: Credential | undefined, refused: Ref
   const { parseChallenges, challengeFacts } = await import('../auth/challenge.ts');
   const challenges = parseChallenges(head.headers['www-authenticate']);
   const status = head.status === 401 ? 401 : 403;
-  const refusal: Refusal = { status, challenges, headers: head.headers, sent, url, isRetry };
+  const isOfCall = CALL_METHODS.has(refused.rpcMethod ?? '');
+  const refusal: Refusal = { status, challenges, headers: head.headers, sent, url, isRetry, isOfCall };
   const wantsRetry = credential && (await credential.onRefused(refusal, signal).catch(throwUnsent));
   if (wantsRetry && !isRetry) return true;
   if (status === 403 && challenges.length === 0) return false;
   const { error, scopes, metadataUrl } = challengeFacts(refusal);
   throw toFailure(refused, { status, error, scopes: [...scopes], ...(metadataUrl && { metadataUrl }) });
 }
+
+/** The methods of requests that one call sends. A refusal of others concerns the server. */
+const CALL_METHODS = new Set([
+  ...['tools/call', 'prompts/get', 'resources/read', 'resources/subscribe', 'resources/unsubscribe'],
+  ...['completion/complete', 'tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'],
+]);
 
 /** Sends a request, and once more if that says so. Returns what came of the last attempt. */
 export async function sendTwice<T>(

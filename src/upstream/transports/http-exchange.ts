@@ -18,6 +18,8 @@ export interface Sending {
   readonly method: 'POST' | 'GET' | 'DELETE';
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The method of the JSON-RPC message in the body. */
+  readonly rpcMethod?: string;
 }
 
 export interface Purpose {

@@ -6,7 +6,7 @@ import type { Message } from '../../wire/json-rpc.ts';
 import { SESSION_NOT_FOUND } from '../../wire/mcp.ts';
 import type { SendOptions } from '../../wire/transport.ts';
 import type { Credential } from '../auth/credential.ts';
-import { authorize, isRefused, lowerCaseNames, mayResend, sendTwice } from './authorization.ts';
+import { authorize, isRefused, lowerCaseNames, mayResend, type RefusedRequest, sendTwice } from './authorization.ts';
 import { MAX_MESSAGE_BYTES } from './bad-message.ts';
 import { HttpExchange, type Purpose, type ResponseHead, type Sending } from './http-exchange.ts';
 import {
@@ -41,6 +41,8 @@ export interface HttpTransportOptions {
   readonly acceptMs?: number | undefined;
 }
 
+type Refused = Pick<RefusedRequest, 'head' | 'isRetry' | 'rpcMethod'>;
+
 const RETRY_MS = 1000;
 const MAX_RESUMES = 3;
 const DELETE_MS = 2000;
@@ -73,11 +75,8 @@ export class HttpClientTransport extends RemoteTransport {
   send(message: Message, options: SendOptions = {}): Promise<void> {
     const { id, method = '', params } = message as { id?: number; method?: string; params?: JsonObject };
     if (this.#isSessionLost) return Promise.reject(toSessionGone(this.#options.server, 404));
-    const sending: Sending = {
-      method: 'POST',
-      body: JSON.stringify(message),
-      headers: { ...headersOfBody(method, params), ...options.headers, 'content-type': 'application/json' },
-    };
+    const headers = { ...headersOfBody(method, params), ...options.headers, 'content-type': 'application/json' };
+    const sending: Sending = { method: 'POST', body: JSON.stringify(message), headers, rpcMethod: method };
     if (id === undefined || method === '') return this.#sendUnanswered(sending, method, options.signal);
     return this.#request(id, sending, { ...options, opensSession: method === 'initialize' });
   }
@@ -87,7 +86,7 @@ export class HttpClientTransport extends RemoteTransport {
       const exchange = this.#exchange(undefined);
       const dispatch = () => this.#dispatch(exchange, sending);
       const got = await this.#sender.sendUnanswered({ exchange, dispatch, signal });
-      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, got, isRetry)) };
+      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, { head: got, isRetry })) };
     });
     if (!head.ok) return this.#refused(head, undefined);
     this.#sender.succeeded();
@@ -103,7 +102,8 @@ export class HttpClientTransport extends RemoteTransport {
       if (head.ok) return this.#follow(exchange, id, onRequestStreamEnd);
       if (isRefused(head)) {
         const resend = () => this.#request(id, sending, { ...options, deadlineMs: 0 }, true);
-        return this.#mayResend(exchange, head, isRetry).then((may) => (may ? resend() : this.#refused(head, id)));
+        const refused = this.#mayResend(exchange, { head, isRetry, rpcMethod: sending.rpcMethod });
+        return refused.then((may) => (may ? resend() : this.#refused(head, id)));
       }
       const waitMs = waitBeforeRetry(head, { deadlineAt, repeatable });
       if (waitMs === undefined) return this.#refused(head, id);
@@ -118,10 +118,10 @@ export class HttpClientTransport extends RemoteTransport {
     });
   }
 
-  async #mayResend(exchange: HttpExchange, head: ResponseHead, isRetry: boolean): Promise<boolean> {
+  async #mayResend(exchange: HttpExchange, refused: Refused): Promise<boolean> {
     const { server, url, credential } = this.#options;
-    const refused = { server, url, head, sent: exchange.authorized, isRetry, signal: this.#closing.signal };
-    const may = await mayResend(credential, refused);
+    const request = { server, url, sent: exchange.authorized, signal: this.#closing.signal };
+    const may = await mayResend(credential, { ...refused, ...request });
     if (may && exchange.aborted) throw toTransportFailure(server, new Error('abandoned before it was sent again'));
     return may;
   }
@@ -255,7 +255,7 @@ export class HttpClientTransport extends RemoteTransport {
       let head: ResponseHead | undefined;
       try {
         head = await this.#dispatch(stream, { method: 'GET', headers });
-        const resend = isRefused(head) && (await this.#mayResend(stream, head, isRetry));
+        const resend = isRefused(head) && (await this.#mayResend(stream, { head, isRetry }));
         return { got: { stream, head }, resend };
       } catch (error) {
         this.onerror?.(error as Error);

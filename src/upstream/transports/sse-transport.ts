@@ -32,7 +32,7 @@ interface SseRequest extends Pick<HttpRequest, 'method' | 'body' | 'headers'> {
   readonly url: URL;
 }
 
-type Refused = Pick<RefusedRequest, 'head' | 'url' | 'isRetry'>;
+type Refused = Pick<RefusedRequest, 'head' | 'url' | 'isRetry' | 'rpcMethod'>;
 
 const MIB = 1024 * 1024;
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -89,7 +89,8 @@ export class SseClientTransport extends RemoteTransport {
       const exchange = this.#post(id);
       const dispatch = () => this.#send(exchange, { method: 'POST', url, body, headers: JSON_BODY });
       const got = await (id === undefined ? this.#sender.sendUnanswered({ exchange, dispatch, signal }) : dispatch());
-      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, { head: got, url, isRetry })) };
+      const refused = { head: got, url, isRetry, rpcMethod: message.method as string | undefined };
+      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, refused)) };
     });
     this.#sender.succeeded();
     if (!head.ok) throw this.#refused(head, url);

@@ -1,10 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../../core/call.ts';
+import { HeddleError } from '../../../core/errors.ts';
 import type { BegunSignIn, OpenRedirect } from '../../../core/records/sign-in.ts';
+import { cutText } from '../../../core/text/cut-text.ts';
 import type { PendingSignIn, RememberedRefusal } from '../../../store/sign-in-book.ts';
 import { challengedScopes, unionOf } from '../auth-needed.ts';
 import type { AuthorizationServer, AuthParts, Discovered, OAuthClient, ProtectedServer } from '../auth-parts.ts';
 import { authRefused } from '../auth-refused.ts';
+import { isScope } from '../challenge.ts';
 import { chooseClient, markRegistration, SIGN_IN_TTL_MS } from '../client.ts';
 import type { Challenge } from '../credential.ts';
 import { discover } from '../discovery.ts';
@@ -22,6 +25,8 @@ export interface BeginRequest {
   readonly challenge?: Challenge | undefined;
   /** The scopes to request, instead of those of the configuration, the challenge or the metadata. */
   readonly scopes?: readonly string[];
+  /** Scopes to request besides those, and besides the scopes of the tokens in the vault. */
+  readonly moreScopes?: readonly string[];
   /** The result of discovery, if the caller has it. */
   readonly discovered?: Discovered;
   /** Further parameters of the authorization request, such as `nonce`. */
@@ -49,6 +54,7 @@ const OFFLINE_ACCESS = 'offline_access';
  * authorization request for the browser.
  */
 export async function beginSignIn(parts: AuthParts, wanted: BeginRequest): Promise<BegunSignIn> {
+  requireScopes(wanted);
   const request = wanted.target.oauth?.xaa ? await atProvider(parts, wanted) : wanted;
   const { target, challenge, redirect, signal } = request;
   const { server, serverUrl, principal } = target;
@@ -57,7 +63,7 @@ export async function beginSignIn(parts: AuthParts, wanted: BeginRequest): Promi
     request.discovered ?? (await discover(parts, { ...target, challenge, metadataUrl: refusal?.metadataUrl, signal }));
   const { as, resource, resourceParameter, metadataUrl } = discovered;
   const endpoint = authorizationEndpoint(server, as);
-  const scopes = scopesOf(request, discovered, refusal);
+  const scopes = await withMore(parts, request, scopesOf(request, discovered, refusal));
   const { client, redirectUri } = await chooseClient(parts, { ...target, as, redirect, signal });
   const earlier = await parts.signIns.pending(serverUrl, principal);
   const isDpop = discovered.requiresDpop || (challenge ? challenge.scheme === 'dpop' : refusal?.isDpop === true);
@@ -76,6 +82,31 @@ export async function beginSignIn(parts: AuthParts, wanted: BeginRequest): Promi
   const url = authorizationUrl(endpoint, signIn, { client, resourceParameter, parameters: request.parameters });
   const { state, issuer, expiresAt } = signIn;
   return { server, url, state, redirectUri, issuer, scopes, expiresAt, earlier: earlier.length };
+}
+
+/** Throws USAGE_INVALID for text that is no scope, and for a server whose scopes no sign-in requests. */
+function requireScopes({ target: { server, oauth }, moreScopes: scopes = [] }: BeginRequest): void {
+  if (scopes.length > 0 && oauth?.xaa) {
+    throw new HeddleError('USAGE_INVALID', `The sign-in for ${server} is at the identity provider, without scopes.`, {
+      fix: `Write the scopes in \`oauth.scopes\` of ${server}.`,
+    });
+  }
+  const wrong = scopes.find((scope) => !isScope(scope));
+  if (wrong === undefined) return;
+  throw new HeddleError('USAGE_INVALID', `${JSON.stringify(cutText(wrong, 100))} is not a scope.`, {
+    fix: 'Give each scope by itself: `--scope read --scope write`.',
+  });
+}
+
+/** Adds scopes to those of a sign-in. The new tokens replace the stored ones, so they need the same scopes. */
+async function withMore(
+  { vault }: AuthParts,
+  { target, moreScopes = [] }: BeginRequest,
+  scopes: readonly string[],
+): Promise<readonly string[]> {
+  if (moreScopes.length === 0) return scopes;
+  const grant = await vault.find(target.serverUrl, target.principal).catch(() => undefined);
+  return unionOf(unionOf(scopes, grant?.scopes ?? []), moreScopes);
 }
 
 /** Turns the sign-in of a server with `oauth.xaa` into that at its identity provider. */

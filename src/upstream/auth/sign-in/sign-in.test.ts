@@ -120,6 +120,16 @@ describe('the client of a sign-in', () => {
     expect(as.counts.registration).toBe(1);
   });
 
+  verifies('A3', 'requests further scopes besides those of the metadata and of the stored tokens', async () => {
+    const { begin, visit, finish, store, target } = await openSignInBench();
+    await finish(await visit(await begin()));
+    const grant = await store.vault.find(target.serverUrl, target.principal);
+    if (grant) await store.vault.put({ ...grant, scopes: ['mcp:read', 'mcp:list'] }, Number.MAX_SAFE_INTEGER);
+    const { scopes, url } = await begin({ moreScopes: ['mcp:write', 'mcp:read'] });
+    expect(scopes.filter((scope) => scope.startsWith('mcp:'))).toEqual(['mcp:read', 'mcp:list', 'mcp:write']);
+    expect(new URL(url).searchParams.get('scope')).toBe(scopes.join(' '));
+  });
+
   verifies('A2', 'registers anew if the port of the registration is taken, and keeps the old one', async () => {
     const { as, store, begin, visit, finish } = await openSignInBench();
     await finish(await visit(await begin({ redirect: listenerFrom(40_001) })));
