@@ -23,9 +23,10 @@ import type {
 } from './core/records/policy.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
 import type {
+  BeginSignInOptions,
   BegunSignIn,
+  FinishSignInOptions,
   ForgottenSignIn,
-  OpenRedirect,
   RekeyedVault,
   SignIn,
   SignInPreview,
@@ -148,23 +149,6 @@ export interface SignIns {
   forget(by: Caller, server: string, signal: AbortSignal): Promise<ForgottenSignIn>;
   /** Seals all credentials with the key that is chosen now. Requires the role `owner`. */
   rekey(by: Caller): Promise<RekeyedVault>;
-}
-
-export interface BeginSignInOptions {
-  /** The redirect URI, or the function that opens a listener for it. */
-  readonly redirect: string | OpenRedirect;
-  /** Scopes to request besides the usual ones and those of the tokens in the vault. */
-  readonly scopes?: readonly string[];
-  /** True on the gateway's page, which knows the browser. Elsewhere an account of a caller's own is PERMISSION_DENIED. */
-  readonly isAtPage?: boolean;
-  readonly signal: AbortSignal;
-}
-
-export interface FinishSignInOptions extends Pick<BeginSignInOptions, 'isAtPage' | 'signal'> {
-  /** The query of the redirect, or the whole redirected URL. */
-  readonly query: string;
-  /** The `state` of the sign-in that has to end; a redirect of another one is rejected and not used up. */
-  readonly state?: string;
 }
 
 /**

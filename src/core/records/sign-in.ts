@@ -89,3 +89,20 @@ export interface SignInTicket {
 
 /** The beginning of `elicitationId` in Heddle's own URL elicitations. */
 export const SIGN_IN_ELICITATION = 'heddle.sign-in:';
+
+export interface BeginSignInOptions {
+  /** The redirect URI, or the function that opens a listener for it. */
+  readonly redirect: string | OpenRedirect;
+  /** Scopes to request besides the usual ones and those of the tokens in the vault. */
+  readonly scopes?: readonly string[];
+  /** True on the gateway's page, which knows the browser. Elsewhere an account of a caller's own is PERMISSION_DENIED. */
+  readonly isAtPage?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface FinishSignInOptions extends Pick<BeginSignInOptions, 'isAtPage' | 'signal'> {
+  /** The query of the redirect, or the whole redirected URL. */
+  readonly query: string;
+  /** The `state` of the sign-in that has to end; a redirect of another one is rejected and not used up. */
+  readonly state?: string;
+}
