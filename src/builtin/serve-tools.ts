@@ -16,8 +16,11 @@ import { ToolFailure } from './tool-failure.ts';
 export interface BuiltinTool {
   /** The definition in `tools/list`, with the facts under `_meta["dev.heddle/tool"]`. */
   readonly definition: JsonObject & { readonly name: string };
-  /** Returns the result of `tools/call`. Throws a `ToolFailure` with a message for the model. */
-  run(input: JsonObject, signal: AbortSignal): Promise<JsonObject>;
+  /**
+   * Returns the result of `tools/call`. Throws a `ToolFailure` with a message for the model. `clientRoots` are the URIs
+   * of the client's roots, if the server asks for them and the client has roots.
+   */
+  run(input: JsonObject, signal: AbortSignal, clientRoots?: readonly string[]): Promise<JsonObject>;
 }
 
 export interface ToolServer {
@@ -25,6 +28,8 @@ export interface ToolServer {
   readonly version: string;
   readonly instructions?: string;
   readonly tools: readonly BuiltinTool[];
+  /** True asks clients with roots for them with each call, since they may change. */
+  readonly clientRoots?: boolean;
   /** Receives unexpected errors of a tool. The caller gets only a general message. */
   readonly trouble?: (error: Error) => void;
 }
@@ -83,6 +88,20 @@ function isModern(params: JsonObject): boolean {
   });
 }
 
+const ROOTS_REQUIRED = { resultType: 'input_required', inputRequests: { roots: { method: 'roots/list' } } };
+
+/** Returns the root URIs of a client: `unknown` before it has answered, undefined if it has no roots. */
+function clientRootsIn({ _meta: meta, inputResponses }: JsonObject): readonly string[] | 'unknown' | undefined {
+  const capabilities = isObject(meta) ? meta[META.clientCapabilities] : undefined;
+  if (!isObject(capabilities) || !isObject(capabilities.roots)) return undefined;
+  if (!isObject(inputResponses)) return 'unknown';
+  const { roots } = isObject(inputResponses.roots) ? inputResponses.roots : {};
+  // An invalid response is an empty list: no root is allowed then.
+  return (Array.isArray(roots) ? roots : []).flatMap((root) =>
+    isObject(root) && typeof root.uri === 'string' ? [root.uri] : [],
+  );
+}
+
 async function callTool(server: ToolServer, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
   const { name, arguments: input = {} } = params;
   const tool = server.tools.find((one) => one.definition.name === name);
@@ -92,8 +111,10 @@ async function callTool(server: ToolServer, params: JsonObject, signal: AbortSig
   }
   if (!isObject(input))
     throw new RpcError(INVALID_PARAMS, `The arguments of ${tool.definition.name} are not an object.`);
+  const clientRoots = server.clientRoots ? clientRootsIn(params) : undefined;
+  if (clientRoots === 'unknown') return ROOTS_REQUIRED;
   try {
-    return await tool.run(input, signal);
+    return await tool.run(input, signal, clientRoots);
   } catch (thrown) {
     if (thrown instanceof ToolFailure) return failed(thrown.message);
     if (!signal.aborted) server.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
@@ -102,6 +123,12 @@ async function callTool(server: ToolServer, params: JsonObject, signal: AbortSig
       `${tool.definition.name} failed with an internal error. Call it again. If it fails again, tell the operator.`,
     );
   }
+}
+
+/** Returns a result with structured content, the same as JSON text, and further texts for the model. */
+export function structured(value: JsonObject, ...notes: readonly string[]): JsonObject {
+  const content = [JSON.stringify(value), ...notes].map((text) => ({ type: 'text', text }));
+  return { content, structuredContent: value };
 }
 
 function failed(text: string): JsonObject {

@@ -9,7 +9,15 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
   expect(config.problems).toEqual([]);
   expect(config.servers.size).toBe(0);
   expect(config.settings).toEqual({
-    builtins: { filesystem: { enabled: true, allowedPaths: [machine.path('project')], maxFileBytes: 10485760 } },
+    builtins: {
+      filesystem: {
+        enabled: true,
+        allowedPaths: [machine.path('project')],
+        maxFileBytes: 10485760,
+        readOnly: false,
+        clientRoots: false,
+      },
+    },
     mode: 'guarded',
     permissions: { allow: [], ask: [], deny: [] },
     policies: [],

@@ -93,7 +93,7 @@ describe('list', () => {
     expect(rowsOf((await heddle(['list', 'categories'])).stdout)).toEqual([
       ['CATEGORY', 'TOOLS', 'SERVERS'],
       ['danger', '1', 'wiki'],
-      ['filesystem', '2', 'filesystem'],
+      ['filesystem', '5', 'filesystem'],
       ['notes', '1', 'wiki'],
     ]);
     const found = await heddle(['list', 'tools', '--category', 'danger', '--json']);
@@ -140,7 +140,8 @@ describe('describe', () => {
 
 describe('search', () => {
   verifies('L1', 'finds tools by keywords, best first, up to --limit', async () => {
-    const { heddle } = project(CONFIG);
+    const builtins = { filesystem: { enabled: false } }; // It has a tool that writes, too.
+    const { heddle } = project({ 'heddle.json': { mcpServers: { wiki }, builtins } });
     const { stdout } = await heddle(['search', 'write', 'page']);
     expect(rowsOf(stdout).map((row) => row.slice(0, 2))).toEqual([
       ['NAME', 'BY'],

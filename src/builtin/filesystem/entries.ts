@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../../core/call.ts';
-import type { FilePlace } from './place.ts';
+import type { FilePlace } from './places/place.ts';
 
 // All names of a directory are in memory while they are sorted. This limits their number.
 const MAX_NAMES = 100_000;
@@ -53,7 +53,7 @@ async function list(place: FilePlace, depth: number, budget: Budget): Promise<En
     budget.signal.throwIfAborted();
     const stats = await unlessRefused(lstat(join(place.address, name)));
     if (!stats) continue; // Deleted since.
-    entries.push({ name, type: typeOf(stats), size: stats.size, modified: stats.mtime.toISOString() });
+    entries.push({ name, type: entryTypeOf(stats), size: stats.size, modified: stats.mtime.toISOString() });
     budget.left--;
   }
   if (depth > 1) {
@@ -93,13 +93,15 @@ async function namesIn(place: FilePlace, budget: Budget): Promise<string[]> {
   return names.sort();
 }
 
-function typeOf(stats: Stats): Entry['type'] {
+/** Returns the type of an entry, as listings show it. */
+export function entryTypeOf(stats: Stats): Entry['type'] {
   if (stats.isFile()) return 'file';
   if (stats.isDirectory()) return 'directory';
   return stats.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-async function unlessRefused<T>(operation: Promise<T>): Promise<T | undefined> {
+/** Returns undefined for an entry that is gone or may not be read. */
+export async function unlessRefused<T>(operation: Promise<T>): Promise<T | undefined> {
   try {
     return await operation;
   } catch (thrown) {

@@ -11,3 +11,17 @@ export const READS_FILES = {
     },
   },
 } as const;
+
+/** The annotations and facts of the tool that writes files. */
+export const WRITES_FILES = {
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  _meta: {
+    'dev.heddle/tool': {
+      category: 'filesystem',
+      riskLevel: 'medium',
+      idempotent: false,
+      requiresApproval: true,
+      requires: ['fs:write'],
+    },
+  },
+} as const;

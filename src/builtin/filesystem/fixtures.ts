@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../core/call.ts';
@@ -46,6 +55,14 @@ export function layTraps({ root, outside }: { root: string; outside: string }): 
   spawnSync('mkfifo', [join(root, 'pipe')]);
 }
 
+/** Returns all paths below a directory, without following links. */
+export function entriesBelow(directory: string): readonly string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    return entry.isDirectory() ? [path, ...entriesBelow(path)] : [path];
+  });
+}
+
 export interface Answer {
   readonly text: string;
   readonly isError: boolean;
@@ -67,5 +84,8 @@ export async function serve(options: Partial<FilesystemOptions> & Pick<Filesyste
     peer,
     read: (path: string, more: JsonObject = {}) => call('fs_read_file', { path, ...more }),
     list: (input: JsonObject = {}) => call('fs_list_directory', input),
+    write: (path: string, content: string, more: JsonObject = {}) => call('fs_write_file', { path, content, ...more }),
+    search: (pattern: string, more: JsonObject = {}) => call('fs_search_files', { pattern, ...more }),
+    info: (path: string) => call('fs_get_file_info', { path }),
   };
 }

@@ -6,11 +6,11 @@ import { verifies } from '../../../test/requirements.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { linkedPair } from '../../wire/linked-pair.ts';
 import { listEntries } from './entries.ts';
-import { findPlace } from './find-place.ts';
 import { aTree, serve } from './fixtures.ts';
 import { listDirectoryTool } from './list-directory.ts';
-import type { FilePlace } from './place.ts';
-import { openRoots } from './roots.ts';
+import { findPlace } from './places/find-place.ts';
+import type { FilePlace } from './places/place.ts';
+import { openRoots } from './places/roots.ts';
 import { serveFilesystem } from './serve-filesystem.ts';
 
 let tree: ReturnType<typeof aTree>;
@@ -148,7 +148,13 @@ describe('the tools as clients see them', () => {
     expect(tools).toMatchObject([
       { name: 'fs_read_file', ...same },
       { name: 'fs_list_directory', ...same },
+      { name: 'fs_search_files', ...same },
+      { name: 'fs_get_file_info', ...same },
+      { name: 'fs_write_file', _meta: { 'dev.heddle/tool': { riskLevel: 'medium', requires: ['fs:write'] } } },
     ]);
+    const listed = tools as unknown as { name: string; title?: string; outputSchema?: object }[];
+    expect(listed.every(({ title }) => title)).toBe(true);
+    expect(listed.filter(({ outputSchema }) => !outputSchema).map(({ name }) => name)).toEqual(['fs_read_file']);
   });
 
   it.each(['legacy', 'auto'] as const)('work with the official client, negotiating as %s', async (mode) => {
@@ -161,6 +167,12 @@ describe('the tools as clients see them', () => {
     await client.listTools(); // The client validates structured results against the listed output schemas.
     const listed = await client.callTool({ name: 'fs_list_directory', arguments: { recursive: true } });
     expect(listed.structuredContent).toMatchObject({ truncated: false });
+    const found = await client.callTool({ name: 'fs_search_files', arguments: { pattern: '**/inner.*' } });
+    expect(found.structuredContent).toMatchObject({ files: [join(tree.root, 'sub/inner.txt')] });
+    const described = await client.callTool({ name: 'fs_get_file_info', arguments: { path: 'sub' } });
+    expect(described.structuredContent).toMatchObject({ type: 'directory' });
+    const written = await client.callTool({ name: 'fs_write_file', arguments: { path: 'new', content: 'x' } });
+    expect(written.structuredContent).toMatchObject({ created: true });
     const read = await client.callTool({ name: 'fs_read_file', arguments: { path: 'sub/inner.txt' } });
     expect(read.content).toEqual([{ type: 'text', text: 'inner\n' }]);
     const refused = await client.callTool({ name: 'fs_read_file', arguments: { path: '/etc/passwd' } });

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../core/call.ts';
 import { readToolArguments } from '../read-arguments.ts';
-import type { BuiltinTool } from '../serve-tools.ts';
+import { type BuiltinTool, structured } from '../serve-tools.ts';
 import { quote, ToolFailure } from '../tool-failure.ts';
 import { listEntries } from './entries.ts';
 import { READS_FILES } from './facts.ts';
-import { explainFileError, findPlace } from './find-place.ts';
-import type { Roots } from './roots.ts';
+import { explainFileError } from './places/file-error.ts';
+import { findPlace } from './places/find-place.ts';
+import type { Roots } from './places/roots.ts';
 
 const DEEPEST = 20;
 const MAX_ENTRIES = 5000;
@@ -16,15 +17,16 @@ interface Limits {
 }
 
 /** The tool `fs_list_directory`. */
-export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): BuiltinTool {
+export function listDirectoryTool({ roots: all, maxEntries = MAX_ENTRIES }: Limits): BuiltinTool {
   return {
-    definition: definition(roots, maxEntries),
-    async run(input, signal) {
+    definition: definition(all, maxEntries),
+    async run(input, signal, clientRoots) {
       const args = readToolArguments(input, ['path', 'recursive', 'maxDepth']);
       const path = args.text('path') ?? '.';
       const recursive = args.flag('recursive') ?? false;
       const maxDepth = args.integer('maxDepth', { min: 1, max: DEEPEST }) ?? 3;
 
+      const roots = await all.narrow(clientRoots);
       const place = await findPlace(roots, path, signal);
       try {
         if (!place.stats.isDirectory()) {
@@ -37,14 +39,10 @@ export function listDirectoryTool({ roots, maxEntries = MAX_ENTRIES }: Limits): 
           signal,
         });
         const listing = { path, entries, truncated };
-        const content = (text: string) => ({ type: 'text', text });
         const cut = `The list is cut: it shows ${maxEntries} entries at most. List a deeper directory to see the rest.`;
-        return {
-          content: [content(JSON.stringify(listing)), ...(truncated ? [content(cut)] : [])],
-          structuredContent: listing,
-        };
+        return structured(listing, ...(truncated ? [cut] : []));
       } catch (thrown) {
-        throw explainFileError(thrown, path, roots.shown);
+        throw explainFileError(thrown, { path, roots: roots.shown });
       } finally {
         await place.close();
       }

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { aTree, serve } from './fixtures.ts';
+import { openRoots } from './places/roots.ts';
 import { readFileTool } from './read-file.ts';
-import { openRoots } from './roots.ts';
 
 let tree: ReturnType<typeof aTree>;
 beforeEach(() => {
@@ -13,6 +14,36 @@ beforeEach(() => {
 afterEach(() => tree.remove());
 
 const put = (name: string, content: string | Uint8Array) => writeFileSync(join(tree.root, name), content);
+
+const IMAGES: readonly (readonly [string, readonly number[]])[] = [
+  ['image/png', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1]],
+  ['image/jpeg', [0xff, 0xd8, 0xff, 0xe0, 0]],
+  ['image/gif', [...Buffer.from('GIF87a'), 1, 0]],
+  ['image/gif', [...Buffer.from('GIF89a'), 1, 0]],
+  ['image/webp', [...Buffer.from('RIFF'), 9, 0, 0, 0, ...Buffer.from('WEBPVP8 '), 0]],
+];
+
+describe('reading an image', () => {
+  it.each(IMAGES)('returns %s as image content, by its first bytes', async (mimeType, bytes) => {
+    put('picture', Uint8Array.from(bytes));
+    const { read } = await serve({ roots: [tree.root] });
+    const data = Buffer.from(bytes).toString('base64');
+    expect((await read('picture')).result).toEqual({ content: [{ type: 'image', data, mimeType }] });
+    expect((await read('picture', { encoding: 'base64' })).text).toBe(data);
+    expect((await read('picture', { encoding: 'utf-8' })).text).toMatch(/is not UTF-8 text/);
+    expect((await read('picture', { limit: 8, offset: 1 })).result.content).not.toMatchObject([{ type: 'image' }]);
+  });
+
+  it('returns text that begins like an image as text', async () => {
+    put('notes', 'GIF89a is a format.');
+    put('riff', 'RIFF1234WEBP is another.');
+    const { read } = await serve({ roots: [tree.root] });
+    expect([(await read('notes')).text, (await read('riff')).text]).toEqual([
+      'GIF89a is a format.',
+      'RIFF1234WEBP is another.',
+    ]);
+  });
+});
 
 describe('reading text', () => {
   verifies('B1', 'returns exactly the content of a file', async () => {
@@ -36,6 +67,24 @@ describe('reading text', () => {
       joined += part.text;
     }
     expect(joined).toBe(whole);
+  });
+
+  verifies('B1', 'returns ranges that join to the whole file, as text and as base64', async () => {
+    const { read } = await serve({ roots: [tree.root] });
+    const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter((one) => !one.includes('\0'));
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 16 }), async (whole, limit) => {
+        put('any', whole);
+        const size = Buffer.byteLength(whole);
+        const offsets = Array.from({ length: Math.ceil(size / limit) }, (_, index) => index * limit);
+        const parts = await Promise.all(offsets.map((offset) => read('any', { offset, limit })));
+        expect(parts.map((part) => part.text).join('')).toBe(whole);
+        const bytes = await Promise.all(offsets.map((offset) => read('any', { offset, limit, encoding: 'base64' })));
+        const joined = Buffer.concat(bytes.map((part) => Buffer.from(part.text, 'base64')));
+        expect(joined.equals(Buffer.from(whole))).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
   });
 
   it('reads to the end without a limit, and refuses an offset beyond the end', async () => {

@@ -4,9 +4,11 @@ import { readToolArguments } from '../read-arguments.ts';
 import type { BuiltinTool } from '../serve-tools.ts';
 import { quote, ToolFailure } from '../tool-failure.ts';
 import { READS_FILES } from './facts.ts';
-import { explainFileError, findPlace } from './find-place.ts';
-import type { FilePlace } from './place.ts';
-import type { Roots } from './roots.ts';
+import { imageTypeOf } from './image-type.ts';
+import { explainFileError } from './places/file-error.ts';
+import { findPlace } from './places/find-place.ts';
+import type { FilePlace } from './places/place.ts';
+import type { Roots } from './places/roots.ts';
 import { decodeWindow } from './utf8-window.ts';
 
 const ENCODINGS = ['utf-8', 'base64'] as const;
@@ -26,30 +28,30 @@ interface Limits {
 
 /** The tool `fs_read_file`. */
 export function readFileTool(limits: Limits): BuiltinTool {
-  const { roots, maxFileBytes } = limits;
+  const { roots: all, maxFileBytes } = limits;
   return {
     definition: definition(limits),
-    async run(input, signal) {
+    async run(input, signal, clientRoots) {
       const args = readToolArguments(input, ['path', 'encoding', 'offset', 'limit']);
       const path = args.text('path');
       if (path === undefined) throw new ToolFailure('The argument "path" is missing. Name the file to read.');
-      const encoding = args.choice('encoding', ENCODINGS) ?? 'utf-8';
+      const encoding = args.choice('encoding', ENCODINGS);
       const offset = args.integer('offset', { min: 0 }) ?? 0;
       const limit = args.integer('limit', { min: 1, max: maxFileBytes });
       const requested = { path, offset, limit };
 
+      const roots = await all.narrow(clientRoots);
       const place = await findPlace(roots, path, signal);
       try {
         requireFile(place, path);
         await using file = await place.open();
         const { start, end } = await bounds(file, requested, maxFileBytes);
-        const text =
-          encoding === 'base64'
-            ? (await readBytes(file, { start, end, signal })).toString('base64')
-            : await readText(file, { start, end, signal }, path);
-        return { content: [{ type: 'text', text }] };
+        const span = { start, end, signal };
+        if (encoding === 'base64') return asText((await readBytes(file, span)).toString('base64'));
+        const mayBeImage = encoding === undefined && start === 0 && limit === undefined;
+        return await readContent(file, span, { path, mayBeImage });
       } catch (thrown) {
-        throw explainFileError(thrown, path, roots.shown);
+        throw explainFileError(thrown, { path, roots: roots.shown });
       } finally {
         await place.close();
       }
@@ -92,12 +94,29 @@ interface Span {
   readonly signal: AbortSignal;
 }
 
-async function readText(file: FileHandle, { start, end, signal }: Span, path: string): Promise<string> {
+const asText = (text: string): JsonObject => ({ content: [{ type: 'text', text }] });
+
+interface ContentRequest {
+  readonly path: string;
+  /** True for a whole file without a requested encoding. */
+  readonly mayBeImage: boolean;
+}
+
+/** Reads text, or an image as image content. */
+async function readContent(
+  file: FileHandle,
+  { start, end, signal }: Span,
+  { path, mayBeImage }: ContentRequest,
+): Promise<JsonObject> {
   // Includes the rest of a character that begins before `start` or ends after `end`.
   const from = Math.max(0, start - 3);
   const bytes = await readBytes(file, { start: from, end: end + 1, signal });
   const text = decodeWindow(bytes, start - from, end - from);
-  if (text !== undefined) return text;
+  if (text !== undefined) return asText(text);
+  const mimeType = mayBeImage ? imageTypeOf(bytes) : undefined;
+  if (mimeType !== undefined) {
+    return { content: [{ type: 'image', data: bytes.subarray(0, end).toString('base64'), mimeType }] };
+  }
   throw new ToolFailure(`${quote(path)} is not UTF-8 text. Read it with encoding "base64".`);
 }
 
@@ -119,8 +138,9 @@ function definition({ roots, maxFileBytes }: Limits): BuiltinTool['definition'] 
     encoding: {
       type: 'string',
       enum: ENCODINGS,
-      default: 'utf-8',
-      description: 'How the bytes become text. Binary files need base64.',
+      description:
+        'How the bytes become text. Binary files need base64. ' +
+        'Without it, a whole PNG, JPEG, GIF or WebP file is returned as an image, and other files as utf-8.',
     },
     offset: {
       type: 'integer',

@@ -1,19 +1,26 @@
 import type { Transport } from '../../wire/transport.ts';
 import { serveTools } from '../serve-tools.ts';
+import { getFileInfoTool } from './get-file-info.ts';
 import { listDirectoryTool } from './list-directory.ts';
+import { openRoots } from './places/roots.ts';
 import { readFileTool } from './read-file.ts';
-import { openRoots } from './roots.ts';
+import { searchFilesTool } from './search-files.ts';
+import { writeFileTool } from './write-file.ts';
 
 // The version of these tools, not of Heddle.
-const VERSION = '1.0.0';
+const VERSION = '1.1.0';
 
 export interface FilesystemOptions {
   /** Absolute directories. Nothing outside them is opened. Relative paths begin at the first. */
   readonly roots: readonly string[];
-  /** The most bytes that one call reads. Larger files are read in parts. */
+  /** The most bytes that one call reads or writes. Larger files are read in parts. */
   readonly maxFileBytes: number;
   /** Absolute paths that are hidden even inside a root. */
   readonly hidden?: readonly string[];
+  /** True leaves out the tool that writes. */
+  readonly readOnly?: boolean;
+  /** True limits each client to its own roots inside `roots`. */
+  readonly clientRoots?: boolean;
   /** The platform. Only Linux can keep a directory open by handle during a lookup. */
   readonly platform?: NodeJS.Platform;
   readonly trouble?: (error: Error) => void;
@@ -21,13 +28,20 @@ export interface FilesystemOptions {
 
 /** Serves the filesystem tools on one transport. Throws CONFIG_INVALID when a root cannot be used. */
 export async function serveFilesystem(transport: Transport, options: FilesystemOptions): Promise<void> {
-  const { maxFileBytes, platform, hidden, trouble } = options;
+  const { maxFileBytes, platform, hidden, readOnly = false, clientRoots = false, trouble } = options;
   const roots = await openRoots(options.roots, { platform, hidden });
   await serveTools(transport, {
     name: 'filesystem',
     version: VERSION,
     instructions: `Files below ${roots.shown}. Relative paths begin at the first of these.`,
-    tools: [readFileTool({ roots, maxFileBytes }), listDirectoryTool({ roots })],
+    tools: [
+      readFileTool({ roots, maxFileBytes }),
+      listDirectoryTool({ roots }),
+      searchFilesTool({ roots }),
+      getFileInfoTool({ roots }),
+      ...(readOnly ? [] : [writeFileTool({ roots, maxFileBytes })]),
+    ],
+    clientRoots,
     ...(trouble && { trouble }),
   });
 }

@@ -17,9 +17,9 @@ export function builtInFilesystem({ config, home }: BuiltInParts): BuiltIn {
       return builtInServer({ name: NAME, description, revision: { version: VERSION, ...settings } });
     },
     async serve(transport) {
-      const { allowedPaths, maxFileBytes } = config().settings.builtins.filesystem;
+      const { allowedPaths: roots, enabled: _, ...settings } = config().settings.builtins.filesystem;
       const { serveFilesystem } = await import('../../builtin/filesystem/serve-filesystem.ts');
-      await serveFilesystem(transport, { roots: allowedPaths, maxFileBytes, hidden: [home] });
+      await serveFilesystem(transport, { ...settings, roots, hidden: [home] });
     },
     close: async () => {},
   };

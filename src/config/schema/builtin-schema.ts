@@ -10,6 +10,11 @@ const filesystem = z.strictObject({
     .exactOptional()
     .describe('Folders that the file tools may use. The project folder, if absent.'),
   maxFileBytes: z.int().positive().default(FILES.maxFileBytes).describe('Largest file that is read or written.'),
+  readOnly: z.boolean().default(FILES.readOnly).describe('True removes the tool that writes files.'),
+  clientRoots: z
+    .boolean()
+    .default(FILES.clientRoots)
+    .describe('True limits each client that has MCP roots to the folders inside both its roots and `allowedPaths`.'),
 });
 
 /** The settings of the built-in servers, by name. */

@@ -46,5 +46,5 @@ export const SETTING_DEFAULTS = {
   roots: [],
   sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
   connectors: [],
-  builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760 } },
+  builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760, readOnly: false, clientRoots: false } },
 } as const;

@@ -38,10 +38,10 @@ const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
 };
 
 const isHarmless = ({ path, value }: LayerSetting) =>
-  HARMLESS[path.join('.')]?.(value) === true || turnsBuiltInOff(path, value);
+  HARMLESS[path.join('.')]?.(value) === true || limitsBuiltIn(path, value);
 
-const turnsBuiltInOff = ([first, , third]: LayerSetting['path'], value: Json) =>
-  first === 'builtins' && third === 'enabled' && value === false;
+const limitsBuiltIn = ([first, , third = '']: LayerSetting['path'], value: Json) =>
+  first === 'builtins' && ((third === 'enabled' && value === false) || (third === 'readOnly' && value === true));
 
 const allows = ({ rule }: LayerPolicy) => rule.effect === 'allow' && !rule.shadow;
 

@@ -1,7 +1,9 @@
 import { access, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve, sep } from 'node:path';
-import { HeddleError } from '../../core/errors.ts';
-import { quote, ToolFailure } from '../tool-failure.ts';
+import { fileURLToPath } from 'node:url';
+import { HeddleError } from '../../../core/errors.ts';
+import { quote, ToolFailure } from '../../tool-failure.ts';
+import { isProtected } from './protected-paths.ts';
 
 /** A directory inside a root, and the names that lead on from there. None of the names is `..`. */
 export interface Location {
@@ -21,6 +23,10 @@ export interface Roots {
   find(absolute: string): Location | undefined;
   /** Tests whether a path is hidden even inside a root: kernel interfaces and the `hidden` paths. */
   hides(absolute: string): boolean;
+  /** Tests whether a path may never be written: see `isProtected`. */
+  protects(absolute: string): boolean;
+  /** Returns the roots inside those of a client, given as URIs; all of them without a list. Throws a `ToolFailure` if there are none. */
+  narrow(clientRoots: readonly string[] | undefined): Promise<Roots>;
 }
 
 interface Root {
@@ -30,6 +36,7 @@ interface Root {
 
 // Kernel interfaces. Reading one can have effects, block, or show the memory and environment of this process.
 const NOT_FILES = ['/proc', '/sys', '/dev'];
+const MAX_CLIENT_ROOTS = 100;
 
 export interface RootOptions {
   readonly platform?: NodeJS.Platform | undefined;
@@ -47,9 +54,20 @@ export async function openRoots(
   const roots = await Promise.all(paths.map(openRoot));
   const [first] = roots;
   if (!first) throw unusable('The filesystem server has no roots.', 'Name at least one directory it may read.');
-  const shown = roots.map((root) => root.written).join(', ');
-
   const secret = [...hidden, ...(await Promise.all(hidden.map((path) => realpath(path).catch(() => path))))];
+  return rootsOf([first, ...roots.slice(1)], { canPin, secret });
+}
+
+interface RootRules {
+  readonly canPin: boolean;
+  /** Paths that are hidden even inside a root. */
+  readonly secret: readonly string[];
+}
+
+function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
+  const { canPin, secret } = rules;
+  const [first] = roots;
+  const shown = roots.map((root) => root.written).join(', ');
   const hides = (absolute: string) => isKernelPath(absolute) || secret.some((one) => isInside(one, absolute));
 
   const find = (absolute: string): Location | undefined => {
@@ -68,6 +86,14 @@ export async function openRoots(
     canPin,
     find,
     hides,
+    protects: (absolute) => isProtected(absolute, secret),
+    async narrow(clientRoots) {
+      if (!clientRoots) return this;
+      const [start, ...others] = await narrowed(roots, clientRoots);
+      if (start) return rootsOf([start, ...others], rules);
+      const reason = 'None of the roots of this client is inside the allowed roots';
+      throw new ToolFailure(`${reason}: ${shown}. Open a folder inside them in the client.`);
+    },
     locate(written) {
       if (written === '') throw new ToolFailure('The path is empty. Write "." for the first root.');
       if (written.includes('\0')) throw new ToolFailure('The path contains a NUL character. Write it without.');
@@ -103,6 +129,29 @@ async function openRoot(path: string): Promise<Root> {
   if (!isDirectory) throw unusable(`The root ${path} is not a directory.`, 'Name a directory.');
   if (isKernelPath(real)) throw unusable(`The root ${path} holds kernel interfaces, not files.`, 'Name another one.');
   return { written, real };
+}
+
+/** Returns the parts of the roots that are inside the roots of a client. */
+async function narrowed(roots: readonly Root[], clientRoots: readonly string[]): Promise<readonly Root[]> {
+  const found = await Promise.all(clientRoots.slice(0, MAX_CLIENT_ROOTS).map(toRealPath));
+  const inside = found.flatMap((client) =>
+    roots.flatMap((root) => {
+      if (client === undefined) return [];
+      if (isInside(root.real, client)) return [{ written: client, real: client }];
+      return isInside(client, root.real) ? [root] : [];
+    }),
+  );
+  return [...new Map(inside.map((root) => [root.real, root])).values()];
+}
+
+/** Returns the real path of a `file://` URI; undefined if it is no directory here. */
+async function toRealPath(uri: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(fileURLToPath(uri));
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function needHandlePaths(): Promise<void> {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ToolFailure } from '../tool-failure.ts';
+import { ToolFailure } from '../../tool-failure.ts';
 import type { FilePlace } from './place.ts';
 
 // Missing in fs.constants; the same number on x64 and arm64. An O_PATH handle does not open the file itself, so a FIFO
@@ -41,6 +41,7 @@ function placeOf(handle: FileHandle, real: string, stats: FilePlace['stats']): F
     address,
     child: (name) => pin(`${address}/${name}`, join(real, name)),
     open: () => open(address, READ),
+    hasMoved: async () => (await readlink(address)) !== real,
     close: () => handle.close(),
   };
 }

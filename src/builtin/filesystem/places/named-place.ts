@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ToolFailure } from '../tool-failure.ts';
+import { ToolFailure } from '../../tool-failure.ts';
 import type { FilePlace } from './place.ts';
 
 // On Windows only O_RDONLY is defined. `|` treats the undefined ones as 0.
@@ -19,6 +19,7 @@ export async function namePlace(real: string): Promise<FilePlace> {
     address: real,
     child: (name) => namePlace(join(real, name)),
     open: () => openSame(real, stats),
+    hasMoved: async () => (await realpath(real)) !== real,
     close: async () => {},
   };
 }

@@ -15,5 +15,7 @@ export interface FilePlace {
   child(name: string): Promise<FilePlace>;
   /** Opens the file for reading. The caller closes the handle. */
   open(): Promise<FileHandle>;
+  /** Returns true if the place is no longer at `real`. */
+  hasMoved(): Promise<boolean>;
   close(): Promise<void>;
 }

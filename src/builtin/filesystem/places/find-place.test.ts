@@ -1,8 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aTree, SECRET } from '../fixtures.ts';
 import { findPlace } from './find-place.ts';
-import { aTree, SECRET } from './fixtures.ts';
 import { openRoots } from './roots.ts';
 
 let tree: ReturnType<typeof aTree>;

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../core/time.ts';
+import { ToolFailure } from '../tool-failure.ts';
+import { fileErrorCode } from './places/file-error.ts';
+import type { WriteTarget } from './places/find-target.ts';
+import type { FilePlace } from './places/place.ts';
+
+const CHUNK = 1024 * 1024;
+const PRIVATE = 0o600;
+const TEMPORARY = /^\.heddle-[0-9a-f]{32}\.tmp$/;
+const LEFTOVER_AGE_MS = 3_600_000;
+// A larger directory is not searched to its end.
+const MAX_SEARCHED = 10_000;
+const OPEN_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
+
+interface ReplaceOptions {
+  readonly signal: AbortSignal;
+  /** The permissions that new files do not get. */
+  readonly umask: number;
+}
+
+/** Tests whether a name is that of a temporary file of these tools. Old ones are removed. */
+export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name);
+
+/**
+ * Writes a file as a whole: into a temporary file in its directory, which then takes its name. At every moment the file
+ * has its old or its new content. A failure removes the temporary file.
+ */
+export async function replaceContent(target: WriteTarget, bytes: Buffer, options: ReplaceOptions): Promise<void> {
+  const { parent, name, existing } = target;
+  const { signal } = options;
+  if (existing) await access(existing.address, constants.W_OK);
+  const temporary = join(parent.address, `.heddle-${randomBytes(16).toString('hex')}.tmp`);
+  const file = await open(temporary, 'wx', PRIVATE);
+  try {
+    try {
+      await writeAll(file, bytes, signal);
+      await takeOver(file, existing, options);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    signal.throwIfAborted();
+    if (await parent.hasMoved())
+      throw new ToolFailure('The directory of the file has moved meanwhile. Write it again.');
+    await rename(temporary, join(parent.address, name));
+  } catch (thrown) {
+    await unlink(temporary).catch(() => {});
+    throw thrown;
+  }
+  await syncDirectory(parent);
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, signal: AbortSignal): Promise<void> {
+  let at = 0;
+  while (at < bytes.length) {
+    signal.throwIfAborted();
+    const { bytesWritten } = await file.write(bytes, at, Math.min(CHUNK, bytes.length - at), at);
+    at += bytesWritten;
+  }
+}
+
+/** Gives the new file the owner of the old one, if permitted, and its mode without set-id and sticky bits. */
+async function takeOver(file: FileHandle, existing: FilePlace | undefined, { umask }: ReplaceOptions): Promise<void> {
+  if (existing) {
+    const { uid, gid } = existing.stats;
+    const own = await file.stat();
+    if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid).catch(unlessForbidden);
+  }
+  await file.chmod(existing ? existing.stats.mode & 0o777 : 0o666 & ~umask);
+}
+
+function unlessForbidden(thrown: unknown): void {
+  if (fileErrorCode(thrown) !== 'EPERM') throw thrown;
+}
+
+/** Waits until the new name is on the disk. Some file systems cannot do that for directories. */
+async function syncDirectory({ address }: FilePlace): Promise<void> {
+  const handle = await open(address, OPEN_DIRECTORY);
+  try {
+    await handle.sync();
+  } catch (thrown) {
+    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(fileErrorCode(thrown) ?? '')) throw thrown;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes temporary files in a directory that a killed process left over an hour ago. Ignores failures. */
+export async function removeLeftovers({ address }: FilePlace, clock: Clock): Promise<void> {
+  try {
+    let searched = 0;
+    for await (const { name } of await opendir(address, { bufferSize: 1024 })) {
+      if (++searched > MAX_SEARCHED) return;
+      if (isTemporaryName(name)) await removeIfOld(join(address, name), clock);
+    }
+  } catch {
+    // The file is written. Leftovers are removed by a later write.
+  }
+}
+
+async function removeIfOld(path: string, clock: Clock): Promise<void> {
+  const stats = await lstat(path);
+  if (stats.isFile() && clock() - stats.mtimeMs > LEFTOVER_AGE_MS) await unlink(path);
+}
