@@ -4,14 +4,29 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { WebSocket } from 'ws';
+import type { ServerEntry } from '../src/config/schema/schema.ts';
 import type { Caller, CallKind, JsonObject } from '../src/core/call.ts';
 import { JSON_HEADERS, modern, TOKEN } from '../src/gateway/fixtures.ts';
 import type { Era } from '../src/wire/mcp.ts';
 import { BIN } from './e2e/heddle-command.ts';
+import {
+  type CountingPlace,
+  countingHttp,
+  countingIde,
+  countingInProcess,
+  countingProxy,
+  countingSse,
+  countingStdio,
+  countingWs,
+  type OpenedServer,
+} from './servers/counting-servers.ts';
 import { transportOf } from './servers/ws-servers.ts';
 
-/** The cases that every path runs. The names of the entries of test/servers/counting-server.mjs say which. */
-export const CASES = ['allowed', 'denied', 'asked', 'failing'] as const;
+/**
+ * The cases that every path runs. The names of the entries of test/servers/counting-responses.ts say which. A `denied`
+ * entry is hidden by its name; a `barred` one is listed, and a rule on `args` denies its calls.
+ */
+export const CASES = ['allowed', 'denied', 'asked', 'failing', 'barred'] as const;
 export type Case = (typeof CASES)[number];
 
 /** Every kind of call: its request by a client of each era, and its command. A new kind does not compile until listed. */
@@ -70,6 +85,8 @@ type OpenClient = (place: GatewayPlace) => Promise<ConnectedClient>;
 /** The transports for clients: one file per transport in src/gateway/transports, and Streamable HTTP. */
 export type ClientTransportName = 'http' | 'sse' | 'ws' | 'stdio';
 
+const NO_MODERN_SSE = '2026-07-28 has no HTTP+SSE';
+
 /** Every transport and era of clients. A combination that no client can have says why. */
 export const CLIENTS: Readonly<Record<ClientTransportName, Readonly<Record<Era, OpenClient | string>>>> = {
   http: {
@@ -85,7 +102,7 @@ export const CLIENTS: Readonly<Record<ClientTransportName, Readonly<Record<Era, 
           eventSourceInit: { fetch: (url, init) => fetch(url, { ...init, ...AUTHORIZED } as RequestInit) },
         }),
       ),
-    modern: '2026-07-28 has no HTTP+SSE',
+    modern: NO_MODERN_SSE,
   },
   ws: {
     legacy: async ({ port }) => legacyClient(await socketTo(port)),
@@ -95,6 +112,20 @@ export const CLIENTS: Readonly<Record<ClientTransportName, Readonly<Record<Era, 
     legacy: (place) => legacyClient(stdioTo(place)),
     modern: (place) => modernClient(stdioTo(place)),
   },
+};
+
+type OpenServer = (place: CountingPlace) => Promise<OpenedServer>;
+
+/** Every transport and era of servers, by the type of the entry. A new type does not compile until listed. */
+export const SERVER_PATHS: Readonly<Record<ServerEntry['type'], Readonly<Record<Era, OpenServer | string>>>> = {
+  stdio: { legacy: countingStdio, modern: countingStdio },
+  http: { legacy: countingHttp, modern: countingHttp },
+  proxy: { legacy: countingProxy, modern: countingProxy },
+  sse: { legacy: countingSse, modern: NO_MODERN_SSE },
+  ws: { legacy: countingWs, modern: countingWs },
+  'sse-ide': { legacy: countingIde('sse'), modern: NO_MODERN_SSE },
+  'ws-ide': { legacy: countingIde('ws'), modern: countingIde('ws') },
+  sdk: { legacy: countingInProcess, modern: countingInProcess },
 };
 
 /** The front end of a caller. The console decides approvals, and makes no calls. */

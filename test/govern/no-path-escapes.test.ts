@@ -1,29 +1,52 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import type { CallKind, JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest } from '../../src/gateway/fixtures.ts';
+import type { HeddleClient } from '../../src/index.ts';
 import type { AuditRecord } from '../../src/store/audit-log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Era } from '../../src/wire/mcp.ts';
 import { project, ROOT, SERVERS } from '../e2e/heddle-command.ts';
-import { CASES, type Case, CLIENTS, type ClientTransportName, FRONT_ENDS, KINDS, uriOf } from '../paths.ts';
+import {
+  CASES,
+  type Case,
+  CLIENTS,
+  type ClientTransportName,
+  FRONT_ENDS,
+  KINDS,
+  SERVER_PATHS,
+  uriOf,
+} from '../paths.ts';
 import { verifies } from '../requirements.ts';
 import { temporaryFolder, temporaryHeddleClient } from '../temporary-heddle.ts';
 
-/** A configuration that allows, denies and asks by name. A call that needs an approval is not held open. */
-const configOf = (counts: string): JsonObject => ({
-  mcpServers: {
-    counter: { command: process.execPath, args: [join(SERVERS, 'counting-server.mjs')], env: { COUNTS: counts } },
-  },
+/** Rules that allow, deny and ask by name, and deny by arguments. A call that needs an approval is not held open. */
+const RULES: JsonObject = {
   mode: 'open',
   permissions: {
     allow: ['mcp__counter__allowed', 'mcp__counter__failing'],
     ask: ['mcp__counter__asked', 'count://asked/*'],
     deny: ['mcp__counter__denied', 'count://denied/*'],
   },
+  policies: [
+    {
+      name: 'unreviewed',
+      effect: 'deny',
+      tools: ['mcp__counter__barred', 'count://barred/*'],
+      when: '!has(args.reviewed)',
+      reason: 'Calls need a review.',
+    },
+  ],
   approvals: { keepOpenMs: 0 },
+};
+
+const configOf = (counts: string): JsonObject => ({
+  mcpServers: {
+    counter: { command: process.execPath, args: [join(SERVERS, 'counting-server.mjs')], env: { COUNTS: counts } },
+  },
+  ...RULES,
 });
 
 const kinds = Object.keys(KINDS) as CallKind[];
@@ -68,6 +91,8 @@ async function expectNoEscape({ counts, records, tries }: Ran): Promise<void> {
   expect(openedIn(records, 'allow')).toEqual(counted);
   const held = Object.entries(tries).map(([kind, count]) => [`${kind} asked`, count]);
   expect(openedIn(records, 'ask')).toEqual(Object.fromEntries(held));
+  const barred = Object.entries(tries).map(([kind, count]) => [`${kind} barred`, count]);
+  expect(openedIn(records, 'deny')).toEqual(Object.fromEntries(barred));
   const expected = Object.entries(tries).flatMap(([kind, count]) => [
     [`${kind} allowed`, count],
     [`${kind} failing`, count],
@@ -116,25 +141,25 @@ describe('no path escapes', () => {
     const folder = await temporaryFolder();
     const counts = join(folder, 'counts');
     const heddle = await temporaryHeddleClient({ folder, config: configOf(counts) });
-    const calls: Readonly<Record<CallKind, (one: Case) => Promise<unknown>>> = {
-      tool: (one) => heddle.call(`counter.${one}`),
-      resource: (one) => heddle.readResource(uriOf(one, 'library')),
-      prompt: (one) => heddle.getPrompt(`counter.${one}`),
-      completion: (one) => heddle.complete({ prompt: `counter.${one}` }, { name: 'word', value: '' }),
-      subscription: (one) => heddle.subscribe(uriOf(one, 'library'), () => {}),
-    };
-    for (const kind of kinds) {
-      for (const one of CASES) {
-        const call = calls[kind](one).then(
-          () => 'allowed',
-          () => 'refused',
-        );
-        expect(await call, `${kind} ${one}`).toBe(one === 'allowed' ? 'allowed' : 'refused');
-      }
-    }
-    await heddle.close();
+    await callFromLibrary(heddle);
     const tries = Object.fromEntries(kinds.map((kind) => [kind, 1]));
     await expectNoEscape({ counts, records: await recordsIn(join(folder, 'home')), tries });
+  });
+
+  const servers = serverPaths();
+  verifies('G1', `only allowed calls reach a server by ${servers.map(({ path }) => path).join(', ')}`, async () => {
+    for (const { path, era, open } of servers) {
+      const folder = await temporaryFolder();
+      const counts = join(folder, 'counts');
+      const { entry, inProcess, settings, close } = await open({ era, folder, counts });
+      if (close) onTestFinished(close);
+      const config = { ...RULES, ...settings, mcpServers: entry ? { counter: entry } : {} };
+      const given = inProcess ? { servers: { counter: inProcess } } : {};
+      const heddle = await temporaryHeddleClient({ folder, config, ...given });
+      await callFromLibrary(heddle, path);
+      const tries = Object.fromEntries(kinds.map((kind) => [kind, 1]));
+      await expectNoEscape({ counts, records: await recordsIn(join(folder, 'home')), tries });
+    }
   });
 
   const commands = kinds.filter((kind) => KINDS[kind].command);
@@ -173,6 +198,36 @@ describe('no path escapes', () => {
     }
   });
 });
+
+/** Makes every kind of call in every case, and closes the client. */
+async function callFromLibrary(heddle: HeddleClient, path = 'library'): Promise<void> {
+  const calls: Readonly<Record<CallKind, (one: Case) => Promise<unknown>>> = {
+    tool: (one) => heddle.call(`counter.${one}`),
+    resource: (one) => heddle.readResource(uriOf(one, path)),
+    prompt: (one) => heddle.getPrompt(`counter.${one}`),
+    completion: (one) => heddle.complete({ prompt: `counter.${one}` }, { name: 'word', value: '' }),
+    subscription: (one) => heddle.subscribe(uriOf(one, path), () => {}),
+  };
+  for (const kind of kinds) {
+    for (const one of CASES) {
+      const call = calls[kind](one).then(
+        () => 'allowed',
+        () => 'refused',
+      );
+      expect(await call, `${path}: ${kind} ${one}`).toBe(one === 'allowed' ? 'allowed' : 'refused');
+    }
+  }
+  await heddle.close();
+}
+
+/** Returns every transport and era of servers that exists. */
+const serverPaths = () =>
+  Object.entries(SERVER_PATHS).flatMap(([type, eras]) =>
+    (['legacy', 'modern'] as const).flatMap((era) => {
+      const open = eras[era];
+      return typeof open === 'string' ? [] : [{ path: `${type} ${era}`, era, open }];
+    }),
+  );
 
 interface ListedClient {
   readonly path: string;
