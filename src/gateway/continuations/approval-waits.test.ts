@@ -6,7 +6,7 @@ import type { Call, JsonObject, Result } from '../../core/call.ts';
 import { aCall, text } from '../../core/fixtures.ts';
 import type { Timer } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
-import { approvalWaits } from './approval-waits.ts';
+import { approvalWaits, increasing } from './approval-waits.ts';
 
 const APPROVAL: PendingApproval = {
   id: 'ap_1',
@@ -122,6 +122,16 @@ describe('a request that waits for an approver', () => {
     expect(values).toEqual([...values].sort((one, other) => one - other));
     expect(new Set(values).size).toBe(4);
     expect(reported[0]?.message).toBe('Waiting for role:approver or key:ops to decide on the approval ap_1.');
+  });
+
+  verifies('T10', 'shows a wait also after greater progress of the server', () => {
+    const reported: JsonObject[] = [];
+    const report = increasing((progress) => reported.push(progress));
+    for (const progress of [{ progress: 5 }, { progress: 0, message: 'Waiting.' }, { progress: 5, message: 'old' }]) {
+      report(progress);
+    }
+    report({ progress: 6 });
+    expect(reported).toEqual([{ progress: 5 }, { progress: 5 + 1e-6, message: 'Waiting.' }, { progress: 6 }]);
   });
 
   verifies('P1', 'sends no progress as an update of a subscription', async () => {

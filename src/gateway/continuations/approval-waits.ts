@@ -1,8 +1,9 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { PendingApproval } from '../../core/call/approval.ts';
 import { approvalPending } from '../../core/call/approval-pending.ts';
+import { PROGRESS_STEP, reportWaiting } from '../../core/call/report-waiting.ts';
 import type { Call, Progress, Result } from '../../core/call.ts';
-import { type Clock, realTimer, repeatEvery, steadyClock, type Timer } from '../../core/time.ts';
+import { type Clock, realTimer, steadyClock, type Timer } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
 
 type WaitingResult = Extract<Result, { readonly kind: 'waiting' }>;
@@ -24,10 +25,6 @@ export interface ApprovalWaitsOptions {
   readonly clock?: Clock;
 }
 
-// Clients that reset their timeout on progress have timeouts of a minute and more.
-const PROGRESS_MS = 10_000;
-// A server reports greater numbers when the call goes on: the progress of a call has to increase.
-const PROGRESS_STEP = 1e-6;
 const MAX_WAITS = 10_000;
 
 export function approvalWaits(
@@ -94,28 +91,22 @@ export function approvalWaits(
   };
 }
 
-/** Describes the wait for an approver: the progress of a request, the status message of a task. */
-export const waitingMessage = ({ id, approvers }: Pick<PendingApproval, 'id' | 'approvers'>) =>
-  `Waiting for ${approvers.join(' or ')} to decide on the approval ${id}.`;
-
 const unnamed = (id: string): PendingApproval => ({ id, approvers: ['an approver'], expiresAt: 0, reason: '' });
 
-/** Sends progress at once and every 10 s. The updates of a subscription are no progress. */
-function reportWaiting({ kind, onProgress }: Call, approval: PendingApproval, timer: Timer): () => void {
-  if (!onProgress || kind === 'subscription') return () => {};
-  let sent = 0;
-  const report = () => onProgress({ progress: PROGRESS_STEP * sent++, message: waitingMessage(approval) });
-  report();
-  return repeatEvery(timer, PROGRESS_MS, report);
-}
-
-/** Drops progress that is not greater than before: a server restarts at 0 when the call continues. */
+/**
+ * Keeps progress increasing: a server restarts at 0 when the call continues. A number that is not greater than before is
+ * dropped; with the message of a wait it is replaced by the next greater one.
+ */
 export function increasing(report: (progress: Progress) => void): (progress: Progress) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (notification) => {
     if (typeof notification.progress !== 'number') return report(notification);
-    if (notification.progress <= last) return;
-    last = notification.progress;
-    report(notification);
+    const isGreater = notification.progress > last;
+    if (!isGreater && !isWait(notification)) return;
+    last = isGreater ? notification.progress : last + PROGRESS_STEP;
+    report({ ...notification, progress: last });
   };
 }
+
+// Only the wait for an approver reports a message with such small numbers.
+const isWait = ({ progress, message }: Progress) => Number(progress) < 1000 * PROGRESS_STEP && message !== undefined;

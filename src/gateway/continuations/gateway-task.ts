@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { abortable } from '../../core/async/abortable.ts';
 import type { PendingApproval } from '../../core/call/approval.ts';
 import { checkInputResponse } from '../../core/call/check-input-response.ts';
+import { waitingMessage } from '../../core/call/report-waiting.ts';
 import { type InputRequests, runToCompletion } from '../../core/call/run-to-completion.ts';
 import type { Call, Handler, InputResponse, InputResponses, JsonObject, Progress, Result } from '../../core/call.ts';
 import type { Clock } from '../../core/time.ts';
@@ -9,7 +10,7 @@ import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { withoutReserved } from '../reserved-meta.ts';
 import { toCallError } from '../to-rpc-error.ts';
-import { type ApprovalWaits, waitingMessage } from './approval-waits.ts';
+import type { ApprovalWaits } from './approval-waits.ts';
 import { toModernInputRequests } from './modern-input-requests.ts';
 import type { GatewayTaskRoute } from './task-ids.ts';
 

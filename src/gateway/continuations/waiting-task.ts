@@ -1,11 +1,11 @@
 import { approvalEnded } from '../../core/call/approval-ended.ts';
+import { waitingMessage } from '../../core/call/report-waiting.ts';
 import type { Call, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Approval } from '../../core/records/approval.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
-import { waitingMessage } from './approval-waits.ts';
 import { POLL_MS, toEnd } from './gateway-task.ts';
 import type { GatewayTasks } from './gateway-tasks.ts';
 import type { GatewayTaskRoute } from './task-ids.ts';

@@ -1,11 +1,11 @@
 import { newCallId } from '../../core/call/call-id.ts';
+import { waitingMessage } from '../../core/call/report-waiting.ts';
 import type { Call, JsonObject, Result, TaskContinuation } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { INVALID_PARAMS } from '../../wire/mcp.ts';
-import { waitingMessage } from '../continuations/approval-waits.ts';
 import type { Continuations } from '../continuations/continuations.ts';
 import type { GatewayTask } from '../continuations/gateway-task.ts';
 import { toInputResponses } from '../continuations/modern-continuations.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
-import type { Handler, InputResponses, ResolvedCall, Result } from '../../core/call.ts';
+import type { Handler, InputResponses, Progress, ResolvedCall, Result } from '../../core/call.ts';
 import { aCall, ada, grace, text } from '../../core/fixtures.ts';
 import { approvalBench } from '../approvals/fixtures.ts';
 import { withHooks } from './fixtures.ts';
@@ -37,7 +37,8 @@ for (const verdict of ['approve', 'reject'] as const) {
     const extras = { sampling: { permission: 'ask' }, openFlow: async () => bench.flow } as const;
     const { stage } = withHooks({}, {}, extras);
     const { sent, next } = server();
-    const outcome = stage(aCall({ caller: ada }), next);
+    const progress: Progress[] = [];
+    const outcome = stage(aCall({ caller: ada, onProgress: (one) => void progress.push(one) }), next);
     const pending = async () => (await bench.flow.box.find('ap_')).filter(({ status }) => status === 'pending');
     await until('an approval waits', async () => (await pending()).length === 1);
     const [approval] = await pending();
@@ -45,6 +46,10 @@ for (const verdict of ['approve', 'reject'] as const) {
       rule: 'sampling.permission',
       subject: { name: 'mcp__demo__echo', arguments: { 'sampling/createMessage': { maxTokens: 10 } } },
     });
+    await until('the requester knows', async () => progress.length > 0);
+    expect(progress).toEqual([
+      { progress: 0, message: expect.stringMatching(new RegExp(`^Waiting for .* the approval ${approval?.id}\\.$`)) },
+    ]);
     await bench.flow.decide(grace, approval?.id ?? '', { verdict, note: 'Seen.' });
     await expect(outcome).resolves.toEqual(verdict === 'approve' ? sampled : text('done'));
     expect(sent).toEqual(verdict === 'approve' ? [undefined] : [undefined, REFUSED]);

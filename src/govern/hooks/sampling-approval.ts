@@ -1,3 +1,4 @@
+import { reportWaiting } from '../../core/call/report-waiting.ts';
 import type { DecidedCall, InputRequest, ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { OpenApprovalFlow } from '../approve.ts';
@@ -10,8 +11,9 @@ const APPROVED: Result = {
 };
 
 /**
- * Waits for the approval of a sampling request, while the call of its server stays open. Returns false if it is rejected,
- * if its time is over or if none can be requested. The approval is bound to the exact request.
+ * Waits for the approval of a sampling request, while the call of its server stays open, and tells the caller by progress.
+ * Returns false if it is rejected, if its time is over or if none can be requested. The approval is bound to the exact
+ * request.
  */
 export async function isSamplingApproved(
   openFlow: OpenApprovalFlow,
@@ -24,7 +26,8 @@ export async function isSamplingApproved(
     for (;;) {
       const result = await approveCall(asking, async () => APPROVED, flow);
       if (result.kind !== 'waiting') return result.kind === 'complete';
-      await flow.settled(result.approval.id, call.signal);
+      const endReports = reportWaiting(call, result.approval);
+      await flow.settled(result.approval.id, call.signal).finally(endReports);
       asking = { ...asking, continuation: result.continuation };
     }
   } catch (thrown) {
