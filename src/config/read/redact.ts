@@ -6,7 +6,12 @@ const SECRET_WORDS = 'password|secret|token|api[-_]?key|authorization|private[-_
 const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
 const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$`, 'i');
 // The lengths are bounded: without that, a long run of such words takes quadratic time.
-const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}(?:=|:\\s{0,8}))[^&#\\r\\n]+`, 'gi');
+const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}["']?(?:=|:\\s{0,8})["']?)[^&#\\r\\n]+`, 'gi');
+// In the line of a command.
+const FLAGGED_SECRET = new RegExp(
+  `((?:^|\\s)--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}[ \\t]{1,8})(?!-)\\S+`,
+  'gi',
+);
 const BEARER = /\b(bearer\s{1,8})\S+/gi;
 const URL_PASSWORD = /(:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/g;
 // The form of Go's drivers: `user:password@tcp(host:port)/name`.
@@ -30,12 +35,18 @@ export function redact(value: Json): Json {
   );
 }
 
-/** Replaces in an expanded value each string that was written with `${secret:…}` by `[REDACTED]`. */
-export function withoutSecrets(value: Json, written: Json | undefined): Json {
-  if (typeof written === 'string' && written.includes('${secret:')) return REDACTED;
+/**
+ * Replaces in an expanded value each string that was written with `${secret:…}` by `[REDACTED]`. In a `headersHelper`
+ * every reference counts: a variable there is most likely a credential.
+ */
+export function withoutSecrets(value: Json, written: Json | undefined, reference = '${secret:'): Json {
+  if (typeof written === 'string' && written.includes(reference)) return REDACTED;
   if (typeof value !== 'object' || value === null || typeof written !== 'object' || written === null) return value;
   const at = (key: string) => (written as JsonObject)[key];
-  const members = Object.entries(value).map(([key, item]) => [key, withoutSecrets(item as Json, at(key))] as const);
+  const members = Object.entries(value).map(([key, item]) => {
+    const hidden = key === 'headersHelper' ? '${' : reference;
+    return [key, withoutSecrets(item as Json, at(key), hidden)] as const;
+  });
   return Array.isArray(value) ? members.map(([, item]) => item) : Object.fromEntries(members);
 }
 
@@ -48,6 +59,7 @@ function redactText(text: string): string {
   return text
     .replace(URL_PASSWORD, `$1${REDACTED}`)
     .replace(DSN_PASSWORD, `$1${REDACTED}`)
+    .replace(FLAGGED_SECRET, `$1${REDACTED}`)
     .replace(NAMED_SECRET, `$1${REDACTED}`)
     .replace(BEARER, `$1${REDACTED}`);
 }

@@ -135,6 +135,24 @@ describe('get', () => {
     expect(ran.stdout + people.stdout).not.toContain(SECRET);
   });
 
+  verifies('L1', 'shows a `headersHelper` without the secrets in it', async () => {
+    const mcpServers = {
+      a: { url: 'http://a/', headersHelper: `printf '{"X-Api-Key": "${SECRET}"}'` },
+      b: { url: 'http://b/', headersHelper: `fetch-headers --token ${SECRET} --zone eu` },
+      c: { url: 'http://c/', headersHelper: ['fetch-headers', '${VARIABLE}', '--zone', 'eu'] },
+    };
+    const desk = await deskWith({ 'project/heddle.json': { mcpServers } });
+    const options = { env: { VARIABLE: SECRET } };
+    for (const name of ['a', 'b', 'c']) {
+      const ran = [await desk.heddle(['get', name], options), await desk.heddle(['config', 'explain', name], options)];
+      for (const { code, stdout } of ran) {
+        expect([name, code, stdout]).toEqual([name, 0, expect.stringContaining('[REDACTED]')]);
+        expect(stdout).not.toContain(SECRET);
+      }
+    }
+    expect((await desk.heddle(['get', 'b'], options)).stdout).toContain('fetch-headers --token [REDACTED] --zone eu');
+  });
+
   it('shows the problem of a broken server', async () => {
     const desk = await deskWith({ 'project/heddle.json': PROJECT });
     const ran = await desk.heddle(['get', 'b', '--json']);
