@@ -48,6 +48,11 @@ export interface Heddle {
     list(by: Caller, query: ListQuery): Promise<Page<Target>>;
     /** Finds a tool as `dispatch` does; else a prompt, a template or a resource. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
     describe(by: Caller, name: string, signal: AbortSignal): Promise<Target>;
+    /**
+     * Finds an entry as `describe` does, among those that servers have listed to clients like `by`. Starts no server, and
+     * returns undefined for any other name. Throws NAME_AMBIGUOUS.
+     */
+    known(by: Caller, name: string): Promise<Target | undefined>;
     /** Returns the tools that match a text best, of those that `by` may see. */
     search(by: Caller, query: SearchQuery): Promise<readonly Hit[]>;
     categories(by: Caller, signal?: AbortSignal): Promise<readonly Category[]>;

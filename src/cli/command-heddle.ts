@@ -3,7 +3,7 @@ import type { Approvals, Heddle } from '../heddle.ts';
 
 /** The part of Heddle that commands use, in this process or in a running gateway. */
 export interface CommandHeddle extends Pick<Heddle, 'dispatch' | 'configuration'> {
-  readonly catalog: Pick<Heddle['catalog'], 'list' | 'describe' | 'search' | 'categories' | 'hiddenBy'>;
+  readonly catalog: Pick<Heddle['catalog'], 'list' | 'describe' | 'known' | 'search' | 'categories' | 'hiddenBy'>;
   readonly servers: Pick<Heddle['servers'], 'list' | 'connect'>;
   /** The approvals that calls of this command wait for. */
   readonly approvals: Pick<Approvals, 'get' | 'decide' | 'settled'>;

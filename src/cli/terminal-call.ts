@@ -1,19 +1,18 @@
 import { newCallId } from '../core/call/call-id.ts';
 import { type AskUser, type CompleteResult, runToCompletion } from '../core/call/run-to-completion.ts';
-import type { Call, Caller, ClientCapabilities, Handler, JsonObject } from '../core/call.ts';
+import type { Call, Caller, Handler, JsonObject } from '../core/call.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { HeddleOptions } from '../open-heddle.ts';
 import { CONFIG_OPTION, GATEWAY_OPTIONS, type Input, type Option, readNumber, TRUST_OPTION } from './command.ts';
 import type { CommandHeddle } from './command-heddle.ts';
 import { untilInterrupted } from './input/interrupt.ts';
 import { type TypedArguments, unbound } from './input/read-arguments.ts';
+import { TERMINAL_CAPABILITIES } from './local-caller.ts';
 import { transientNotice } from './print/print-line.ts';
 import { printFileProblems } from './print/print-problems.ts';
 import { openOptions } from './with-heddle.ts';
 
 const MAX_TIMEOUT_MS = 600_000;
-// Declared without a terminal, too: the server then gets a decline, and the user the reason.
-const CAPABILITIES: ClientCapabilities = { form: true, url: true, sampling: false, samplingTools: false, roots: false };
 
 export const ARGS_OPTION: Option = {
   type: 'string',
@@ -41,10 +40,9 @@ export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
 };
 
 /** Returns the options to open Heddle for one call of the user at this terminal. */
-export const runOptions = (input: Input, caller: Caller): HeddleOptions => ({
+export const runOptions = (input: Input): HeddleOptions => ({
   ...openOptions(input),
   listWaitMs: Number.POSITIVE_INFINITY,
-  user: { principal: caller.id, capabilities: CAPABILITIES },
   onProblems: printFileProblems,
 });
 
@@ -59,7 +57,7 @@ export function terminalCall(
     ...what,
     meta: {},
     caller,
-    capabilities: CAPABILITIES,
+    capabilities: TERMINAL_CAPABILITIES,
     ...(what.kind === 'tool' && { acceptsTask: true }),
     options: timeoutMs === undefined ? {} : { timeoutMs },
     signal: untilInterrupted(),

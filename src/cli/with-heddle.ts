@@ -4,14 +4,15 @@ import type { Heddle } from '../heddle.ts';
 import type { HeddleOptions } from '../open-heddle.ts';
 import type { Input } from './command.ts';
 import { type CommandHeddle, localCommandHeddle } from './command-heddle.ts';
+import { terminalUser } from './local-caller.ts';
 import { printError } from './print/print-error.ts';
 import { notice } from './print/print-line.ts';
 import type { RunningHeddle } from './remote/open-running.ts';
 
-/** Opens Heddle for one command and closes it afterwards. */
+/** Opens Heddle for one command of the user at this terminal, and closes it afterwards. */
 export async function withHeddle<T>(options: HeddleOptions, use: (heddle: Heddle) => Promise<T>): Promise<T> {
   const { openHeddle } = await import('../open-heddle.ts');
-  const heddle = await openHeddle(options);
+  const heddle = await openHeddle({ user: terminalUser(), ...options });
   try {
     return await use(heddle);
   } finally {
@@ -46,7 +47,7 @@ export async function findRunning(input: Input, options: HeddleOptions): Promise
   // Most commands run without a gateway: they load nothing of it.
   if (!input.flag('verbose') && !existsSync(gatewayNote(homeFolder(process.env)))) return undefined;
   const { openRunning } = await import('./remote/open-running.ts');
-  return openRunning(input, options);
+  return openRunning(input, { user: terminalUser(), ...options });
 }
 
 /** Returns the options for `--config FILE` and `--trust-project`. */

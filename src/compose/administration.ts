@@ -60,6 +60,9 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       await servers.connect(name, signal, { caller: by }).catch((thrown) => {
         if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') throw thrown; // Any other failure is a status.
       });
+      const { capabilities } = by;
+      // The status has the number of tools that the caller sees, if they can be listed.
+      if (capabilities) await servers.discoverTools(name, { caller: by, capabilities }, signal).catch(() => {});
       return statusOf(by, name);
     },
     async notify(by, server, { method, params, signal = new AbortController().signal }) {

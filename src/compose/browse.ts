@@ -49,11 +49,16 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
       } catch (thrown) {
         if (HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
         // `resolve` has started the servers never seen, so their prompts and resources are known.
-        const found = othersNamed(view.catalog.current(by), name, (target) => view.visible(by, target));
-        if (found.length === 0) throw thrown;
-        if (found.length > 1) throw ambiguous(name, found);
-        return found[0] as Target;
+        const found = oneNamed(view.catalog.current(by), name, (target) => view.visible(by, target));
+        if (!found) throw thrown;
+        return found;
       }
+    },
+    async known(by, name) {
+      const catalog = view.catalog.current(by);
+      const visible = (target: Target) => view.visible(by, target);
+      const found = findIn(catalog, { kind: 'tool', name }, visible) ?? oneNamed(catalog, name, visible);
+      return found?.servers.every((server) => !view.servers.needsConnection(server, by)) ? found : undefined;
     },
     async search(by, { text, limit = MAX_HITS, signal }) {
       const { searchTargets } = await import('../catalog/search.ts');
@@ -78,6 +83,13 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
 }
 
 const never = (): AbortSignal => new AbortController().signal;
+
+/** Finds the prompt, template or resource of this name. Throws NAME_AMBIGUOUS. */
+function oneNamed(catalog: Catalog, name: string, visible: (target: Target) => boolean): Target | undefined {
+  const found = othersNamed(catalog, name, visible);
+  if (found.length > 1) throw ambiguous(name, found);
+  return found[0];
+}
 
 /** Finds prompts of this name; else templates or resources of this URI; else the template that matches the URI. */
 function othersNamed(catalog: Catalog, name: string, visible: (target: Target) => boolean): readonly Target[] {

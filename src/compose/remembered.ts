@@ -10,7 +10,10 @@ export function rememberedOf(
   // The lists of a server with per-user credentials belong to its callers.
   const shared = plans.filter(({ credentials }) => credentials !== 'user');
   return {
-    remembered: shared.flatMap((plan) => cache.shared(plan) ?? []).map(({ server, lists }) => ({ server, ...lists })),
+    remembered: shared.flatMap((plan) => {
+      const lists = cache.lists(plan);
+      return lists ? { server: plan.name, ...lists } : [];
+    }),
     capabilityTools: shared
       .flatMap(cache.withCapabilities)
       .map(({ server, capabilitySet, lists: { tools } }) => ({ server, capabilitySet, tools })),

@@ -63,6 +63,10 @@ const ROUTES: Readonly<Record<CommandRoute, Run>> = {
   },
   describe: async ({ body, by, view, signal }) =>
     toWireTarget(await view.catalog.describe(by, String(body.name), signal)),
+  async known({ body, by, view }) {
+    const target = await view.catalog.known(by, String(body.name));
+    return target ? toWireTarget(target) : null;
+  },
   async search({ body, by, view, signal }) {
     const { text, limit } = body as { text: string; limit?: number };
     const hits = await view.catalog.search(by, { text, ...(limit !== undefined && { limit }), signal });

@@ -61,6 +61,7 @@ const FIELDS: Readonly<Record<CommandRoute, Fields>> = {
     ...{ server: 'text?', category: 'text?' },
   },
   describe: { name: 'text' },
+  known: { name: 'text' },
   search: { text: 'text', limit: 'count?' },
   categories: {},
   'hidden-by': { name: 'text' },

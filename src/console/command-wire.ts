@@ -17,6 +17,7 @@ export type CommandRoute =
   | 'dispatch'
   | 'list'
   | 'describe'
+  | 'known'
   | 'search'
   | 'categories'
   | 'hidden-by'

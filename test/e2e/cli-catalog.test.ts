@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../requirements.ts';
+import { temporaryFolder } from '../temporary-heddle.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
 const object = { type: 'object' };
@@ -124,6 +126,28 @@ describe('describe', () => {
     expect(stdout).toContain('Writes. The end.');
     expect(stdout).toMatch(/\ncategory danger, risk medium, open world\nserver {3}wiki\nversion {2}[0-9a-f]{64}\n/);
     expect(stdout).toContain('input    {\n  "type": "object"\n}');
+  });
+
+  verifies('T3', 'starts no server whose definitions are stored, with and without a gateway', async () => {
+    const starts = join(await temporaryFolder(), 'starts');
+    const args = ['-c', 'printf x >> "$0"; exec "$@"', starts, wiki.command, ...wiki.args];
+    const { heddle, up } = project({ 'heddle.json': { mcpServers: { wiki: { command: '/bin/sh', args } } } });
+    const described = async () => {
+      const names = ['wiki.write', 'sum-up', 'page://two'];
+      const ran = await Promise.all(names.map((name) => heddle(['describe', name])));
+      return ran.map(({ code, stdout }) => [code, stdout.split('\n')[0]]);
+    };
+    const expected = [
+      [0, 'mcp__wiki__write'],
+      [0, 'mcp__wiki__sum-up'],
+      [0, 'page://two'],
+    ];
+    await heddle(['list', 'tools']);
+    expect(await described()).toEqual(expected);
+    const gateway = await up();
+    expect(await described()).toEqual(expected);
+    expect(readFileSync(starts, 'utf8')).toBe('x');
+    await gateway.stop();
   });
 
   verifies('R6', 'finds prompts by name, and resources and templates by URI', async () => {

@@ -40,7 +40,7 @@ export const call: Command = {
     const typed = await readArguments(words, input.text('args'));
     const caller = localCaller();
     const options = {
-      ...runOptions(input, caller),
+      ...runOptions(input),
       ...(server && { servers: { [server.name]: server.entry }, scope: 'command' as const }),
     };
     const operate = () =>

@@ -6,7 +6,7 @@ import type { Heddle } from '../../heddle.ts';
 import type { Command } from '../command.ts';
 import { declaredArguments, typesOf } from '../input/declared-arguments.ts';
 import { choicesOf } from '../input/wanted-value.ts';
-import { localCaller } from '../local-caller.ts';
+import { localCaller, terminalUser } from '../local-caller.ts';
 import { callName } from '../print/function-signature.ts';
 import { SHELLS } from './completion-scripts.ts';
 import { listCatalogEntries } from './list-catalog.ts';
@@ -197,7 +197,7 @@ const entries = async (heddle: Heddle, by: Caller, kinds: readonly TargetKind[])
 /** Opens Heddle with the stored definitions. Starts no server. */
 async function withStored(use: (heddle: Heddle, by: Caller) => Promise<readonly string[]>): Promise<readonly string[]> {
   const { openHeddle } = await import('../../open-heddle.ts');
-  const heddle = await openHeddle({ autoConnect: false, listWaitMs: 0 });
+  const heddle = await openHeddle({ autoConnect: false, listWaitMs: 0, user: terminalUser() });
   try {
     return await use(heddle, localCaller());
   } finally {

@@ -30,6 +30,8 @@ export const describe: Command = {
     const target = await withRunningHeddle(input, options, async (heddle) => {
       const server = await serverNamed(heddle, by, name);
       if (server) return server;
+      const known = await heddle.catalog.known(by, name);
+      if (known) return known;
       return whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
         if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') {
           const missing = await findMissing(heddle, by);

@@ -12,7 +12,7 @@ import { printTable } from '../print/print-table.ts';
 import { stateOf } from '../print/state-label.ts';
 import { openOptions, withRunningHeddle } from '../with-heddle.ts';
 
-/** Runs `heddle list servers`. Starts servers only with `--check`. A running gateway knows their current states. */
+/** Runs `heddle list servers`. Starts servers only with `--check`, and exits like `doctor` then. A running gateway knows their current states. */
 export async function listServers(input: Input): Promise<number> {
   const signal = untilInterrupted();
   let problems: readonly Problem[] = [];
@@ -28,8 +28,10 @@ export async function listServers(input: Input): Promise<number> {
     printReasons(servers);
     printFileProblems(problems);
   }
-  return 0;
+  return input.flag('check') && servers.some(isBroken) ? 1 : 0;
 }
+
+const isBroken = ({ state }: ServerStatus) => state !== 'connected' && state !== 'disabled';
 
 async function statesOf(heddle: CommandHeddle, input: Input, signal: AbortSignal): Promise<readonly ServerStatus[]> {
   const by = localCaller();

@@ -33,7 +33,7 @@ export const prompt: Command = {
     }
     const typed = await readArguments(named.words, input.text('args'));
     const caller = localCaller();
-    const { value } = await withRunningHeddle(input, runOptions(input, caller), (heddle) =>
+    const { value } = await withRunningHeddle(input, runOptions(input), (heddle) =>
       getPrompt(heddle, typed, { named, caller, input }),
     );
     if (input.flag('json')) printJson(value);

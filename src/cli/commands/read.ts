@@ -37,7 +37,7 @@ export const read: Command = {
       });
     }
     const caller = localCaller();
-    const { value } = await withRunningHeddle(input, runOptions(input, caller), (heddle) => {
+    const { value } = await withRunningHeddle(input, runOptions(input), (heddle) => {
       const call = terminalCall({ kind: 'resource', name: uri, input: {} }, { caller, input });
       return runAtTerminal(heddle, call, input).catch(async (thrown) => {
         const { withRuleLocation } = await import('./explain-call-error.ts');

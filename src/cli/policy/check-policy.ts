@@ -19,7 +19,7 @@ const EXITS = { allow: 0, deny: 5, ask: 6 } as const;
 
 /** Prints the decision on a call, the verdict of each rule and the approvers. The exit code is that of the decision. */
 export async function checkPolicy(input: Input, words: readonly string[]): Promise<number> {
-  const check = await withHeddle(runOptions(input, localCaller()), (heddle) => checkTyped(heddle, input, words));
+  const check = await withHeddle(runOptions(input), (heddle) => checkTyped(heddle, input, words));
   if (input.flag('json')) printJson(check);
   else printCheck(check);
   if (check.effect === 'ask' && check.standing !== undefined) return EXITS.allow;

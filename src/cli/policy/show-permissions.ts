@@ -2,9 +2,10 @@ import type { Config } from '../../config/config.ts';
 import { type PermissionRule, rulesInForce } from '../../config/permission-rules.ts';
 import { readConfig } from '../../config/read-config.ts';
 import type { Settings } from '../../config/schema/schema.ts';
+import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { EntryPermission, PolicySubject } from '../../core/records/policy.ts';
 import type { Input } from '../command.ts';
-import { localCaller } from '../local-caller.ts';
+import { localCaller, terminalUser } from '../local-caller.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
@@ -15,8 +16,11 @@ import { openOptions, withHeddle } from '../with-heddle.ts';
 /** Prints the effect of the rules on each known entry, for the caller of `--caller` and `--profile`. */
 export async function showPermissions(input: Input): Promise<number> {
   const subject = policySubject(input.text('caller'), input.text('profile'));
+  const isOther = subject.caller !== undefined && subject.caller !== localCaller().id;
+  // The client of another caller may have no capabilities.
+  const user = isOther ? { ...terminalUser(), capabilities: NO_CAPABILITIES } : terminalUser();
   // No server is started: the lists of earlier connections are known.
-  const options = { ...openOptions(input), autoConnect: false };
+  const options = { ...openOptions(input), autoConnect: false, user };
   const { permissions, config, unknown } = await withHeddle(options, async (heddle) => {
     const by = localCaller();
     await heddle.catalog.list(by, { waitMs: 0, limit: 1 }); // Makes the built-in tools known.
@@ -24,19 +28,22 @@ export async function showPermissions(input: Input): Promise<number> {
     return {
       permissions: await heddle.policy.permissions(by, subject),
       config: heddle.configuration(by),
-      unknown: servers.filter(({ state, tools }) => state === 'pending' && tools === undefined),
+      unknown: servers.flatMap(({ name, state, tools }) => (state === 'pending' && tools === undefined ? name : [])),
     };
   });
   const { mode } = config.settings;
   if (input.flag('json')) {
-    printJson({ ...subject, mode, permissions, unknownServers: unknown.map(({ name }) => name) });
+    printJson({ ...subject, mode, permissions, unknownServers: unknown });
     return 0;
   }
   if (permissions.length > 0) printColumns(COLUMNS, permissions);
   noticeMode(mode, permissions.length === 0 ? 'No tool is known. ' : '');
-  if (unknown.length > 0) {
-    const names = unknown.map(({ name }) => name).join(', ');
-    notice(`Never connected, so its tools are unknown: ${names}. \`heddle list tools\` connects them.`);
+  for (const name of unknown) {
+    notice(
+      isOther
+        ? `${name} has not listed its tools to a client without capabilities. The gateway has it list them when a client does.`
+        : `${name} has not listed its tools here. \`heddle list tools\` connects it.`,
+    );
   }
   printProblems(config.problems.filter(({ server }) => server === undefined));
   return 0;

@@ -36,7 +36,7 @@ export async function simulatePolicy(input: Input, words: readonly string[]): Pr
   const since = Date.now() - readDuration('since', input.text('since') ?? '7d');
   lowerPriority();
   // Rules are decided on the definitions that are known; no server is started.
-  const options = { ...runOptions(input, localCaller()), autoConnect: false };
+  const options = { ...runOptions(input), autoConnect: false };
   const isShown = process.stderr.isTTY && !input.flag('json');
   const simulation = await withHeddle(options, (heddle) =>
     heddle.policy.simulate(localCaller(), {

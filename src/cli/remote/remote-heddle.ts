@@ -46,6 +46,7 @@ export function remoteHeddle(client: GatewayClient, { config, wait, capabilities
       list: (_by, { signal, waitMs, ...query }) =>
         read<Page<Target>>('list', { ...query, ...(waitMs !== undefined && { wait: waitMs > 0 }) }, signal),
       describe: (_by, name, signal) => read<Target>('describe', { name }, signal),
+      known: async (_by, name) => (await read<Target | null>('known', { name })) ?? undefined,
       search: (_by, { text, limit, signal }) =>
         read<readonly Hit[]>('search', { text, ...(limit !== undefined && { limit }) }, signal),
       categories: (_by, signal) => read<readonly Category[]>('categories', {}, signal),

@@ -25,6 +25,8 @@ export interface ListingConnection {
 export interface CapabilityLists {
   /** Settles when the server has listed them or failed to; undefined when no connection has listed them yet. */
   listed(capabilities: ClientCapabilities): Promise<void> | undefined;
+  /** Returns the tools that a connection with these capabilities has listed; undefined when none has. */
+  toolsFor(capabilities: ClientCapabilities): readonly JsonObject[] | undefined;
   /** Takes a new connection with these capabilities. */
   begin(capabilitySet: number, connection: ListingConnection): void;
   /** Takes the tools of a connection. If they differ and it is not fresh, a new connection has to list them. */
@@ -48,6 +50,7 @@ export function capabilityLists({ cached, onTools }: CapabilityListsOptions): Ca
   }
   return {
     listed: (capabilities) => listings.get(capabilitiesKey(capabilities))?.listed,
+    toolsFor: (capabilities) => known.get(capabilitiesKey(capabilities)),
     begin(key, { listed, closed, isFresh }) {
       const listing: Listing = { listed, isKept: isFresh, isCurrent: false };
       listings.set(key, listing);

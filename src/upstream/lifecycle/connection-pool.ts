@@ -157,7 +157,25 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
     ...toolDiscovery({ find, privates, cache, closing }),
     ...userSignIns({ find, open: (name, user, signal) => connect(name, signal, user), privates, timer, closing }),
     ...upkeepOf(privates, (name, user) => connectionFor(name, user, closing)),
+    statusFor: (server, caller) => statusFor({ privates, cache }, server, caller),
   };
+}
+
+/** Returns the status of a server as this caller sees it. Its `tools` are absent unless those of the caller are known. */
+function statusFor(
+  { privates, cache }: { readonly privates: PrivateConnections; readonly cache: ServerCache },
+  server: Server,
+  caller: Caller,
+): ServerStatus {
+  const { privately, status, capabilityLists } = server;
+  if (privately.users) return privately.users.statusFor(status, caller, (user) => privates.peek(privately, user));
+  const { capabilities } = caller;
+  const isShared = !capabilities || server.usesShared({ caller });
+  const own = isShared ? undefined : capabilityLists.toolsFor(capabilities);
+  if (own) return { ...status, tools: own.length };
+  if (server.connection || cache.has(server.plan, capabilitiesKey(capabilities))) return status;
+  const { tools: _, ...others } = status;
+  return others;
 }
 
 interface SubscribingOptions extends Pick<ConnectionPoolOptions, 'find' | 'using'> {
@@ -186,7 +204,7 @@ function subscribing({
   };
 }
 
-type Upkeep = Omit<OwnedConnectionPool, keyof ConnectionPool>;
+type Upkeep = Omit<OwnedConnectionPool, keyof ConnectionPool | 'statusFor'>;
 
 /** Returns the upkeep of private connections. */
 function upkeepOf(
@@ -195,8 +213,6 @@ function upkeepOf(
 ): Upkeep {
   return {
     privateCount: (server) => privates.count(server.privately),
-    statusFor: ({ privately, status }, caller) =>
-      privately.users?.statusFor(status, caller, (user) => privates.peek(privately, user)) ?? status,
     restoreSubscribed({ name, privately, subscriptions }) {
       for (const user of subscriptions.wanted()) {
         if (!privates.ensureFeed(privately, user)) open(name, user).catch(() => {});

@@ -19,6 +19,20 @@ verifies('T3', 'does not use the entry of a capability set for a shared connecti
   expect(cache.shared(demo)).toEqual(entry(0));
 });
 
+verifies(
+  'T3',
+  'begins with the lists of another capability set, and knows that they are not those of the client',
+  () => {
+    const withTool = { ...lists, tools: [{ name: 'confirm' }] };
+    const cache = cacheOf([{ ...entry(3), lists: withTool }], 0);
+    expect([cache.lists(demo), cache.has(demo, 0), cache.has(demo, 3)]).toEqual([withTool, false, true]);
+    cache.put(entry(0));
+    expect([cache.lists(demo), cache.has(demo, 0)]).toEqual([lists, true]);
+    const unseen = cacheOf([], 0);
+    expect([unseen.lists(demo), unseen.has(demo, 0)]).toEqual([undefined, true]);
+  },
+);
+
 verifies('T3', 'uses the entry of the shared capability set, or else the one without capabilities', () => {
   const cache = cacheOf([entry(0), entry(3)], 3);
   expect([cache.shared(demo), cache.withCapabilities(demo)]).toEqual([entry(3), []]);

@@ -17,11 +17,13 @@ export interface ServerCache {
   readonly sharedSet: number;
   /** Returns the entry of the shared connection; if there is none, the entry without capabilities. */
   shared(server: CachedPlan): CachedServer | undefined;
+  /** Returns the lists to begin with: those of the shared connection, else those of the newest entry. */
+  lists(server: CachedPlan): CachedServer['lists'] | undefined;
   /** Returns the newest entry of any capability set: the transport does not depend on it. */
   newest(server: CachedPlan): CachedServer | undefined;
   /** Returns the entries of private connections with capabilities; none if the shared connection declares some. */
   withCapabilities(server: CachedPlan): readonly CachedServer[];
-  /** Tests whether the tools are cached that clients with these capabilities see. */
+  /** Tests whether the tools are cached that clients with these capabilities see; true if nothing is, and they have none. */
   has(server: CachedPlan, capabilitySet: number): boolean;
   /** Replaces the entry of the same server and capability set. */
   put(entry: CachedServer): void;
@@ -40,24 +42,28 @@ export function openServerCache({ saved, book, sharedSet = 0 }: ServerCacheOptio
     [...(entries.get(name)?.values() ?? [])].filter((entry) => entry.signature === signature);
 
   for (const entry of saved) add(entry);
+  const shared = (server: CachedPlan) => {
+    const found = entriesOf(server);
+    return found.find((one) => one.capabilitySet === sharedSet) ?? found.find((one) => one.capabilitySet === 0);
+  };
+  const newest = (server: CachedPlan) => entriesOf(server).toSorted((a, b) => b.at - a.at)[0];
   return {
     sharedSet,
+    shared,
+    newest,
+    lists: (server) => (shared(server) ?? newest(server))?.lists,
     put(entry) {
       add(entry);
       // A lost entry costs one more probe and list: that must not fail a connect.
       book.remember(entry).catch(() => {});
     },
-    shared(server) {
-      const found = entriesOf(server);
-      return found.find((one) => one.capabilitySet === sharedSet) ?? found.find((one) => one.capabilitySet === 0);
-    },
-    newest: (server) => entriesOf(server).toSorted((a, b) => b.at - a.at)[0],
     has(server, capabilitySet) {
       // A sole user with capabilities declares them on the shared connections.
       const wanted = sharedSet === 0 ? capabilitySet : sharedSet;
       // The shared connection of a modern server lists all tools.
       const isListed = (one: CachedServer) => one.capabilitySet === wanted || (sharedSet === 0 && one.era === 'modern');
-      return wanted === 0 || entriesOf(server).some(isListed);
+      const found = entriesOf(server);
+      return found.some(isListed) || (wanted === 0 && found.length === 0);
     },
     withCapabilities: (server) => (sharedSet === 0 ? entriesOf(server).filter((one) => one.capabilitySet !== 0) : []),
   };

@@ -47,7 +47,7 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
   const era = eraCache(cached, clock);
   const newest = eraCache(cache.newest(plan), clock);
   const failures = new Map<ListKind, string>();
-  let lists: Lists = plan.credentials === 'user' ? {} : (cached?.lists ?? {});
+  let lists: Lists = plan.credentials === 'user' ? {} : (cache.lists(plan) ?? {});
 
   /** Caches nothing of a built-in server, nor of a server whose era is in doubt. */
   function save(capabilitySet: number, tools = lists.tools ?? []): void {
