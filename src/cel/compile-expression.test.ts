@@ -77,6 +77,22 @@ describe('the values of a condition', () => {
     expect(evaluated('args.account == 9007199254740992', args)).toBe(false);
   });
 
+  verifies('G3', 'converts the numbers of large arguments once for all rules', () => {
+    let walks = 0;
+    const list = new Proxy([parseExact('9007199254740993')], {
+      get(target, key, receiver) {
+        if (key === 'length') walks++;
+        return Reflect.get(target, key, receiver);
+      },
+    });
+    const args = { list } as unknown as JsonObject;
+    for (const other of [1, 2, 3]) expect(evaluated(`args.other == ${other}`, args)).not.toBe(true);
+    const once = walks;
+    expect(once).toBeGreaterThan(0);
+    expect(evaluated('has(args.more)', args)).toBe(false);
+    expect(walks).toBe(once);
+  });
+
   verifies('G3', 'reads optional arguments without an error', () => {
     expect(evaluated('args.?path.orValue("") == ""')).toBe(true);
     expect(evaluated('has(args.path) && args.path == "x"')).toBe(false);

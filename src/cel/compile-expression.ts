@@ -104,7 +104,7 @@ function toCondition(source: string, root: SyntaxNode, run: Run): Condition {
   function evaluate(values: ConditionValues): ConditionResult {
     meter.reset(values.budget?.left);
     try {
-      const result = run({ ...values, args: withPlainNumbers(values.args, exactNumber) });
+      const result = run({ ...values, args: plainArguments(values.args) });
       if (meter.isExhausted) return { failure: 'it takes too many steps' };
       return typeof result === 'boolean' ? result : { failure: 'its result is not true or false' };
     } catch (thrown) {
@@ -120,6 +120,18 @@ function toCondition(source: string, root: SyntaxNode, run: Run): Condition {
 }
 
 const isVariable = (name: unknown): name is ConditionVariable => VARIABLES.includes(name as ConditionVariable);
+
+const plain = new WeakMap<object, ConditionValues['args']>();
+
+/** Converts the numbers of a call's arguments once, for all its rules. */
+function plainArguments(args: ConditionValues['args']): ConditionValues['args'] {
+  if (typeof args !== 'object' || args === null) return args;
+  const known = plain.get(args);
+  if (known !== undefined) return known;
+  const converted = withPlainNumbers(args, exactNumber);
+  plain.set(args, converted);
+  return converted;
+}
 
 /** An integer that a double cannot hold stays exact: a rule must not take an account for its neighbour. */
 const exactNumber = (source: string) => (INT64.test(source) ? BigInt(source) : nearestNumber(source));

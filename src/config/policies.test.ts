@@ -179,8 +179,24 @@ describe('hostile files', () => {
     'a forbidden name': ['__proto__: {}\n', '`__proto__` is not allowed'],
     'an unknown key': ['polices: []\n', 'Did you mean'],
     'an infinite number': ['policies: [.inf]\n', 'neither text'],
+    'a thousand unexpected brackets': ['}'.repeat(200_000), 'Unexpected flow-map-end'],
+    'many tags': [`policies: ${'!a '.repeat(60_000)}`, 'tags are not allowed'],
     'a binary file': ['\u0000\u0001', 'does not contain a mapping'],
   };
+
+  verifies(
+    'G3',
+    'more than two megabytes of policies in a folder: the rest is not read, and mode strict is set',
+    async () => {
+      const filler = `# ${'x'.repeat(900_000)}\n`;
+      const files = ['a', 'b', 'c', 'd'].map((name) => [`project/.heddle/policies/${name}.yaml`, filler] as const);
+      const config = await (await machineWith(Object.fromEntries(files))).load();
+      expect(errors(config).map(({ message }) => message)).toMatchObject([
+        expect.stringMatching(/c\.yaml and the files after it are not read/),
+      ]);
+      expect(config.settings.mode).toBe('strict');
+    },
+  );
 
   for (const [what, [text, message]] of Object.entries(BAD)) {
     verifies('G3', `${what} is a load error with its line, and sets mode strict`, async () => {

@@ -1,18 +1,30 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument as parseYaml } from 'yaml';
+import {
+  Composer,
+  CST,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  type Pair,
+  Parser,
+  type Document as YamlDocument,
+} from 'yaml';
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { Problem, SourceLocation } from '../config.ts';
 import type { Document, JsonPath } from '../document.ts';
 
-const MAX_CHARS = 2_000_000;
+const MAX_CHARS = 1_000_000;
 const MAX_DEPTH = 64;
 
 /** A value that YAML has and JSON has not, or that is not allowed in a configuration. */
 class Unsuitable extends Error {
   readonly offset: number;
 
-  constructor(message: string, node: { readonly range?: readonly number[] | null | undefined }) {
-    super(message);
-    this.offset = node.range?.[0] ?? 0;
+  constructor(reason: string, offset: number) {
+    super(reason);
+    this.offset = offset;
   }
 }
 
@@ -35,54 +47,79 @@ export function parseYamlDocument(file: string, text: string): Document | Proble
   });
   if (text.length > MAX_CHARS) return broken(`has more than ${MAX_CHARS} characters of YAML`, 0);
   try {
-    // Comparing each key with all others takes quadratic time, so `toJson` looks for repeated keys.
-    const parsed = parseYaml(text, { lineCounter: lines, uniqueKeys: false, schema: 'core', merge: false });
-    const [error] = parsed.errors;
-    if (error) return broken(`is not valid YAML: ${firstSentence(error.message)}`, error.pos[0]);
-    const root = parsed.contents === null ? {} : toJson(parsed.contents, 0);
+    requirePlain(text);
+    const contents = parse(text, lines);
+    const root = contents === null ? {} : toJson(contents, 0);
     if (typeof root !== 'object' || root === null || Array.isArray(root)) {
       return broken('does not contain a mapping; write `policies:` and the list of rules below it', 0);
     }
-    const locate = (path: JsonPath, part: 'name' | 'value' = 'value') =>
-      locationAt(offsetOf(parsed.contents, path, part));
+    const locate = (path: JsonPath, part: 'name' | 'value' = 'value') => locationAt(offsetOf(contents, path, part));
     return { file, text, root: root as JsonObject, findings: [], locate };
   } catch (thrown) {
-    if (thrown instanceof Unsuitable) return broken(`is not valid: ${thrown.message}`, thrown.offset);
-    return broken('is not valid YAML: it is nested too deeply', 0); // The parser is recursive.
+    if (thrown instanceof Unsuitable) return broken(`is not valid YAML: ${thrown.message}`, thrown.offset);
+    return broken(`is not valid YAML: ${firstSentence(String((thrown as Error).message))}`, 0);
   }
 }
 
-const firstSentence = (message: string) => (message.split('\n')[0] ?? '').replace(/ at line .*$/, '').slice(0, 200);
+const REFUSED: Partial<Record<CST.TokenType, string>> = {
+  alias: 'aliases are not allowed',
+  anchor: 'anchors are not allowed',
+  tag: 'tags are not allowed',
+};
+const HAS_NO_TEXT: ReadonlySet<CST.TokenType | null> = new Set(['doc-mode', 'flow-error-end']);
+
+/** Refuses anchors, aliases and tags before anything is composed: many of them take quadratic time. */
+function requirePlain(text: string): void {
+  let offset = 0;
+  let isScalarNext = false;
+  for (const lexeme of new Lexer().lex(text)) {
+    const type: CST.TokenType | null = isScalarNext ? null : CST.tokenType(lexeme);
+    isScalarNext = type === 'scalar';
+    const reason = type === null ? undefined : REFUSED[type];
+    if (reason !== undefined) throw new Unsuitable(reason, offset);
+    if (!isScalarNext && !HAS_NO_TEXT.has(type)) offset += lexeme.length;
+  }
+}
+
+/** Parses one document. It ends at the first error: collecting all of them takes quadratic time. */
+function parse(text: string, lines: LineCounter): YamlDocument['contents'] {
+  const tokens: CST.Token[] = [];
+  for (const token of new Parser(lines.addNewLine).parse(text)) {
+    if (token.type === 'error') throw new Unsuitable(firstSentence(token.message), token.offset);
+    tokens.push(token);
+  }
+  // Comparing each key with all others takes quadratic time, so `toJson` looks for repeated keys.
+  const composer = new Composer({ prettyErrors: false, uniqueKeys: false, schema: 'core', merge: false });
+  const [document, second] = composer.compose(tokens, true, text.length);
+  const [error] = document?.errors ?? [];
+  if (error) throw new Unsuitable(firstSentence(error.message), error.pos[0]);
+  if (second) throw new Unsuitable('a file has one document', second.range[0]);
+  return document?.contents ?? null;
+}
+
+function firstSentence(message: string): string {
+  if (message.startsWith('Maximum call stack')) return 'it is nested too deeply'; // The parser is recursive.
+  return (message.split('\n')[0] ?? '').replace(/ at line .*$/, '').slice(0, 200);
+}
 
 function toJson(node: unknown, depth: number): Json {
-  if (depth > MAX_DEPTH) throw new Unsuitable(`it is nested deeper than ${MAX_DEPTH} levels`, node as Node);
-  if (isAlias(node)) throw new Unsuitable('aliases are not allowed', node);
-  if (isSeq(node) || isMap(node) || isScalar(node)) requirePlain(node);
+  if (depth > MAX_DEPTH) throw new Unsuitable(`it is nested deeper than ${MAX_DEPTH} levels`, startOf(node));
   if (isSeq(node)) return node.items.map((item) => toJson(item, depth + 1));
   if (isMap(node)) return toObject(node.items, depth);
   if (!isScalar(node)) return null;
   const { value } = node;
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  throw new Unsuitable('a value is neither text, number, true, false nor null', node);
-}
-
-function requirePlain(node: {
-  readonly anchor?: string;
-  readonly tag?: string;
-  range?: readonly number[] | null;
-}): void {
-  if (node.anchor !== undefined) throw new Unsuitable('anchors are not allowed', node);
-  if (node.tag !== undefined) throw new Unsuitable('tags are not allowed', node);
+  throw new Unsuitable('a value is neither text, number, true, false nor null', startOf(node));
 }
 
 function toObject(items: readonly Pair[], depth: number): JsonObject {
   const entries = new Map<string, Json>();
   for (const { key, value } of items) {
     const name = isScalar(key) ? key.value : undefined;
-    if (typeof name !== 'string') throw new Unsuitable('a key is not a text', key as Node);
-    if (name === '__proto__') throw new Unsuitable('the name `__proto__` is not allowed', key as Node);
-    if (entries.has(name)) throw new Unsuitable('a key is written twice in the same mapping', key as Node);
+    if (typeof name !== 'string') throw new Unsuitable('a key is not a text', startOf(key));
+    if (name === '__proto__') throw new Unsuitable('the name `__proto__` is not allowed', startOf(key));
+    if (entries.has(name)) throw new Unsuitable('a key is written twice in the same mapping', startOf(key));
     entries.set(name, value === null ? null : toJson(value, depth + 1));
   }
   return Object.fromEntries(entries);

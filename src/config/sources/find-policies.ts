@@ -14,8 +14,6 @@ export interface PolicyFolder {
   readonly files: readonly string[];
 }
 
-const MAX_FILES = 1000;
-
 /** Lists the policy files of the project and of the user. Where both are one folder, it is the user's. */
 export async function findPolicies(projectFolder: string, home: string): Promise<readonly PolicyFolder[]> {
   const project = join(projectFolder, '.heddle', 'policies');
@@ -39,6 +37,6 @@ export async function listPolicies(folder: string, scope: Scope): Promise<Policy
     scope,
     needsTrust: scope === 'project',
     version,
-    files: files.slice(0, MAX_FILES).map((name) => join(folder, name)),
+    files: files.map((name) => join(folder, name)),
   };
 }

@@ -1,5 +1,6 @@
+import { stat } from 'node:fs/promises';
 import * as z from 'zod';
-import type { Scope, SourceFile } from '../config.ts';
+import type { Problem, Scope, SourceFile } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import { describeIssues } from '../read/describe-issue.ts';
 import type { Layer } from '../read/layer.ts';
@@ -17,8 +18,9 @@ const schema = z.strictObject({
 });
 
 const MAX_KEYS = 100;
-
-/** The notice of a problem that leaves a rule out of force. */
+const MAX_FILES = 1000;
+/** Of all files of a folder: two megabytes of YAML take seconds. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 /** A policy file that was read. */
 export interface PolicyReading {
@@ -27,8 +29,30 @@ export interface PolicyReading {
 }
 
 /** Reads all files of a policy folder, in the order of their names. */
-export const readPolicyFolder = ({ files, scope, needsTrust }: PolicyFolder): Promise<readonly PolicyReading[]> =>
-  Promise.all(files.map((file) => readPolicyFile(file, { scope, needsTrust })));
+export async function readPolicyFolder({ files, scope, needsTrust }: PolicyFolder): Promise<readonly PolicyReading[]> {
+  const readings: PolicyReading[] = [];
+  let left = MAX_BYTES;
+  for (const file of files) {
+    left -= await stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    );
+    if (left < 0 || readings.length === MAX_FILES) return [...readings, surplusFile(file, { scope, needsTrust })];
+    readings.push(await readPolicyFile(file, { scope, needsTrust }));
+  }
+  return readings;
+}
+
+/** The first file that is too many. Its rules and those of the files after it do not count, so mode strict is set. */
+function surplusFile(file: string, { scope, needsTrust }: Pick<PolicyFolder, 'scope' | 'needsTrust'>): PolicyReading {
+  const message = `${file} and the files after it are not read: a folder may have ${MAX_FILES} policy files of ${MAX_BYTES} bytes in all.`;
+  const problem: Problem = {
+    ...{ level: 'error', code: 'CONFIG_INVALID', message, fix: 'Combine rules, or remove files.' },
+    at: { file, line: 1, column: 1 },
+  };
+  const layer = { scope, needsTrust, servers: [], connectors: [], ...strictBy([problem]) };
+  return { layer, source: { file, scope, state: 'broken', isPolicy: true } };
+}
 
 /** Reads one policy file. A file with an error gives a layer that sets mode strict and has its valid rules. */
 export async function readPolicyFile(
