@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import type { ValueOrigin } from './config.ts';
 import { connectorsOf } from './merge-connectors.ts';
-import type { Layer } from './read/layer.ts';
+import type { Layer, LayerSetting } from './read/layer.ts';
 import { builtinsIn } from './schema/default-settings.ts';
 import { configSchema, type Settings, settingPaths } from './schema/schema.ts';
 
@@ -26,7 +26,7 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
   );
   for (const path of settingPaths) {
     const key = path.join('.');
-    const [winner, ...others] = (written.get(key) ?? []).toSorted(forcedFirst);
+    const [winner, ...others] = withMinimum(written.get(key) ?? []).toSorted(forcedFirst);
     if (winner === undefined) continue;
     origins.set(key, { scope: winner.scope, at: winner.at, shadowed: others.map(({ scope, at }) => ({ scope, at })) });
     put(chosen, path, combine(path, [winner, ...others]));
@@ -35,6 +35,12 @@ export function mergeSettings(layers: readonly Layer[], projectFolder: string): 
   const connectors = mergeConnectors(layers, origins);
   const inForce: Settings = { ...rest, connectors, builtins: builtinsIn(builtins, projectFolder) };
   return { inForce, origins };
+}
+
+/** Keeps a minimum only where the strongest other value is `open`, or drops it. */
+function withMinimum<T extends Pick<LayerSetting, 'value' | 'isMinimum'>>(settings: readonly T[]): readonly T[] {
+  const others = settings.filter(({ isMinimum }) => !isMinimum);
+  return others[0]?.value === 'open' ? settings : others;
 }
 
 /** Sorts values that replace invalid rules before all others. */

@@ -82,6 +82,8 @@ describe('a call that needs an approval', () => {
     const bench = await approvalBench();
     bench.approvals = { unattended: true };
     await expect(bench.send()).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
+    const byOwner = { approved: 'self', caller: grace } as const;
+    await expect(bench.send(byOwner)).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
     const rule = { name: 'gone', stages: [{ approvers: ['key:gone'], need: 1 }], notRequester: false };
     bench.approvals = { rules: [{ ...rule, client: true, standing: true }] };
     await expect(bench.send()).rejects.toMatchObject({

@@ -10,7 +10,7 @@ import { type LayerPolicy, policiesIn } from './layer-policies.ts';
 import { isOwnEntry } from './own-entry.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
 import { keysAt } from './schema-keys.ts';
-import { STRICT_NOTICE } from './strict-by-error.ts';
+import { NO_APPROVALS, NO_SAMPLING, STRICT, type Substitute, substituteAt, untilCorrected } from './strict-by-error.ts';
 
 /** A server of one file. */
 export interface LayerServer extends EntryReading {
@@ -31,6 +31,8 @@ export interface LayerSetting {
   readonly at: SourceLocation;
   /** True for a value that replaces an invalid rule: no other layer overrides it. */
   readonly isForced?: true;
+  /** True for a mode that counts only where the mode of the other layers is `open`. */
+  readonly isMinimum?: true;
 }
 
 /** A connector of one file. */
@@ -158,30 +160,11 @@ function connectorsIn(
   });
 }
 
-interface Fallback {
+// An invalid rule falls back to the strictest setting: it must not allow more than its author wanted.
+interface Fallback extends Substitute {
   readonly when: JsonPath;
-  readonly path: readonly string[];
-  readonly value: Json;
-  readonly notice: string;
 }
 
-// An invalid rule falls back to the strictest setting: it must not allow more than its author wanted.
-const STRICT = {
-  path: ['mode'],
-  value: 'strict',
-  notice: STRICT_NOTICE,
-};
-// Without the rule one approver would suffice.
-const NO_APPROVALS = {
-  path: ['approvals', 'unattended'],
-  value: true,
-  notice: 'Until it is corrected, calls that need an approval are refused.',
-};
-const NO_SAMPLING = {
-  path: ['sampling', 'permission'],
-  value: 'deny',
-  notice: 'Until it is corrected, sampling requests of servers are refused.',
-};
 const FALLBACKS: readonly Fallback[] = [
   { when: ['mode'], ...STRICT },
   { when: ['permissions'], ...STRICT },
@@ -199,8 +182,7 @@ const FALLBACKS: readonly Fallback[] = [
 function switchedOff(path: readonly string[]): Fallback[] {
   const [first, name = '', key] = path;
   if (first !== 'builtins' || key !== 'enabled') return [];
-  const notice = `Until it is corrected, the built-in server \`${name}\` is off.`;
-  return [{ when: [first, name], path, value: false, notice }];
+  return [{ when: [first, name], path, value: false, consequence: `the built-in server \`${name}\` is off` }];
 }
 
 function withFallback(
@@ -210,16 +192,18 @@ function withFallback(
   if (at === undefined) return settings;
   // An invalid `builtins` concerns every built-in server.
   return FALLBACKS.filter(({ when }) => overlaps(bad, when)).reduce<readonly LayerSetting[]>(
-    (rest, { path, value }) => [
-      ...rest.filter((setting) => !overlaps(setting.path, path)),
-      { path, value, at, isForced: true },
+    (rest, fallback) => [
+      ...rest.filter((setting) => !overlaps(setting.path, fallback.path)),
+      substituteAt(fallback, at),
     ],
     settings,
   );
 }
 
 function describeFallback({ path, problem }: DocumentFinding): Problem {
-  const notices = new Set(FALLBACKS.filter(({ when }) => overlaps(path, when)).map(({ notice }) => notice));
+  const notices = new Set(
+    FALLBACKS.filter(({ when }) => overlaps(path, when)).map(({ consequence }) => untilCorrected(consequence)),
+  );
   return notices.size === 0 ? problem : { ...problem, message: [problem.message, ...notices].join(' ') };
 }
 

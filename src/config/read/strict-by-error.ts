@@ -1,11 +1,49 @@
+import type { Json } from '../../core/call.ts';
 import type { Problem, SourceLocation } from '../config.ts';
 import type { Layer, LayerSetting } from './layer.ts';
 
+/** A setting that holds in place of one that cannot be in force, and its consequence for messages. */
+export interface Substitute {
+  readonly path: readonly string[];
+  readonly value: Json;
+  readonly consequence: string;
+}
+
+/** Replaces a rule that may deny or ask. */
+export const STRICT: Substitute = {
+  path: ['mode'],
+  value: 'strict',
+  consequence: 'every external tool needs an approval',
+};
+/** Replaces a rule without which one approver would suffice. */
+export const NO_APPROVALS: Substitute = {
+  path: ['approvals', 'unattended'],
+  value: true,
+  consequence: 'calls that need an approval are refused',
+};
+/** Replaces a limit on sampling. */
+export const NO_SAMPLING: Substitute = {
+  path: ['sampling', 'permission'],
+  value: 'deny',
+  consequence: 'sampling requests of servers are refused',
+};
+
+/** Returns the sentence on the consequence of an error. */
+export const untilCorrected = (consequence: string): string => `Until it is corrected, ${consequence}.`;
+
 /** The consequence of an invalid rule, for messages. */
-export const STRICT_NOTICE = 'Until it is corrected, every external tool needs an approval.';
+export const STRICT_NOTICE = untilCorrected(STRICT.consequence);
+
+/** Sets the value of a substitute. It wins over the values of all files. */
+export const substituteAt = ({ path, value }: Substitute, at: SourceLocation): LayerSetting => ({
+  path,
+  value,
+  at,
+  isForced: true,
+});
 
 /** Sets mode strict at the place of an error. It wins over the modes of all files: the invalid rule may be one that denies. */
-export const strictAt = (at: SourceLocation): LayerSetting => ({ path: ['mode'], value: 'strict', at, isForced: true });
+export const strictAt = (at: SourceLocation): LayerSetting => substituteAt(STRICT, at);
 
 /** Returns the problems with their consequence, and mode strict at the place of the first. */
 export function strictBy(problems: readonly Problem[]): Pick<Layer, 'settings' | 'problems'> {

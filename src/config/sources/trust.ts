@@ -5,6 +5,7 @@ import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '.
 import type { Layer, LayerSetting } from '../read/layer.ts';
 import type { LayerPolicy } from '../read/layer-policies.ts';
 import { redact } from '../read/redact.ts';
+import { NO_APPROVALS, NO_SAMPLING, STRICT, type Substitute, substituteAt } from '../read/strict-by-error.ts';
 import { trustHash } from './trust-book.ts';
 
 /** Checks things against the user's trust decisions, and collects those that are not trusted. */
@@ -37,6 +38,14 @@ const HARMLESS: Readonly<Record<string, (value: Json) => boolean>> = {
   'sampling.permission': (value) => value === 'deny',
 };
 
+/** Settings that may make Heddle stricter, and what holds until they are trusted. A project must not choose what they run. */
+const SUBSTITUTES: readonly (readonly [RegExp, Substitute])[] = [
+  [/^approvals\.rules$/, NO_APPROVALS],
+  [/^hooks\.(?!onApproval$)/, STRICT],
+  [/^(limits\.|budgets\.(?!warnAt$))/, STRICT],
+  [/^sampling\./, NO_SAMPLING],
+];
+
 const isHarmless = ({ path, value }: LayerSetting) =>
   HARMLESS[path.join('.')]?.(value) === true || limitsBuiltIn(path, value);
 
@@ -45,7 +54,25 @@ const limitsBuiltIn = ([first, , third = '']: LayerSetting['path'], value: Json)
 
 const allows = ({ rule }: LayerPolicy) => rule.effect === 'allow' && !rule.shadow;
 
-/** Removes from an untrusted layer all settings that do not make Heddle stricter. */
+/** Returns the substitutes for the settings of an untrusted layer, each with its place. */
+function substitutesFor(settings: readonly LayerSetting[]): ReadonlyMap<Substitute, SourceLocation> {
+  const found = settings.flatMap((setting) => {
+    const key = setting.path.join('.');
+    const substitute = hasEffect(setting) ? SUBSTITUTES.find(([pattern]) => pattern.test(key))?.[1] : undefined;
+    return substitute ? [[substitute, setting.at] as const] : [];
+  });
+  return new Map(found);
+}
+
+const hasEffect = (setting: LayerSetting) =>
+  !isHarmless(setting) && setting.value !== 'allow' && !(Array.isArray(setting.value) && setting.value.length === 0);
+
+const isGuarded = ({ path, value }: LayerSetting) => path[0] === 'mode' && value === 'guarded';
+
+/**
+ * Removes from an untrusted layer all settings that do not make Heddle stricter. Where a removed one may have been
+ * stricter, its substitute holds: an edit of a trusted file must not put its limits out of force.
+ */
 export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: string): Layer {
   const { settings, policies, needsTrust } = layer;
   const [first] = [...settings.filter((setting) => !isHarmless(setting)), ...(policies?.filter(allows) ?? [])];
@@ -64,11 +91,23 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
   const would = `put its settings in force${hookRuns(settings)}`;
   const thing = { thing: `settings ${file}`, would, also: lines, hash, at: first.at };
   if (trust.isTrusted(thing)) return layer;
+  const substitutes = [...substitutesFor(settings)];
   return {
     ...layer,
-    settings: settings.filter(isHarmless),
+    settings: [
+      ...substitutes.map(([substitute, at]) => substituteAt(substitute, at)),
+      ...settings.filter(isGuarded).map((setting) => ({ ...setting, isMinimum: true as const })),
+      ...settings.filter(isHarmless),
+    ],
     ...(policies && { policies: policies.filter((policy) => !allows(policy)) }),
-    problems: [...layer.problems, settingsProblem(file, thing)],
+    problems: [
+      ...layer.problems,
+      settingsProblem(
+        file,
+        thing,
+        substitutes.map(([{ consequence }]) => consequence),
+      ),
+    ],
   };
 }
 
@@ -158,10 +197,13 @@ function serverProblem({ name, scope }: ServerConfig, { would, at }: Untrusted):
   };
 }
 
-const settingsProblem = (file: string, { would, at }: Untrusted): Problem => ({
-  level: 'warn',
-  code: 'CONFIG_INVALID',
-  message: `${file} came with this project and is untrusted: it would ${truncate(would)}.`,
-  fix: 'Review it, then run `heddle trust` once (in CI: pass --trust-project).',
-  ...(at && { at }),
-});
+const settingsProblem = (file: string, { would, at }: Untrusted, consequences: readonly string[]): Problem => {
+  const until = consequences.length === 0 ? '' : ` Until you trust it, ${consequences.join(', and ')}.`;
+  return {
+    level: 'warn',
+    code: 'CONFIG_INVALID',
+    message: `${file} came with this project and is untrusted: it would ${truncate(would)}. Only its rules that deny or ask count.${until}`,
+    fix: 'Review it, then run `heddle trust` once (in CI: pass --trust-project).',
+    ...(at && { at }),
+  };
+};

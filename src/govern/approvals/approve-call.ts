@@ -100,6 +100,7 @@ async function requireSameCall(
 /** Runs a call that the user approved at the terminal, and settles its approval if one was requested. */
 async function selfApproved(approving: ApprovingCall, found: StoredApproval | undefined): Promise<Result> {
   const { call, flow } = approving;
+  if (flow.settings().approvals.unattended) throw unattended(call);
   if (!found) return runApproved(approving, { how: 'self', by: [call.caller.id] });
   if (found.status === 'pending') await flow.decide(call.caller, found.id, { verdict: 'approve' });
   return pursue(found.id, approving, { showsForm: false });
