@@ -17,7 +17,7 @@ const EXPIRY_MS = 60_000;
  */
 export async function withFileLock<T>(file: string, act: () => Promise<T>): Promise<T> {
   const lock = `${file}.lock`;
-  const owner = `${process.pid} ${hostname()} ${randomBytes(6).toString('hex')}`;
+  const owner = processName();
   const deadline = performance.now() + LOCK_WAIT_MS;
   // Created with its content: a lock without the owner's pid would look like that of a dead process.
   while (!(await createPrivateFile(lock, owner, { sync: false }))) {
@@ -59,8 +59,11 @@ async function isExpired(lock: string): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > EXPIRY_MS;
 }
 
-/** Machines may share a home folder, and a pid means something on its own machine only. */
-function isOwnerDead(owner: string): boolean {
+/** Returns a new name of this process: its pid, its machine and a random part. */
+export const processName = (): string => `${process.pid} ${hostname()} ${randomBytes(6).toString('hex')}`;
+
+/** Tests whether a process of this machine is dead, by its name. A pid means something on its own machine only. */
+export function isOwnerDead(owner: string): boolean {
   const [pid, host] = owner.split(' ');
   return host === hostname() && !isAlive(Number(pid));
 }

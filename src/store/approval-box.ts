@@ -8,6 +8,8 @@ export interface StoredApproval extends Approval {
   readonly principal: string;
   /** The session of the requester, if the front end has one. */
   readonly session?: string;
+  /** The name of the process that runs the call of a used approval. */
+  readonly runner?: string;
   /** Grows with every change. */
   readonly version: number;
 }

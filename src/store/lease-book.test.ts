@@ -31,6 +31,16 @@ onEveryDialect((bench) => {
     expect(await leases.acquire('another', 60_000)).toBeDefined();
   });
 
+  it('renews a lease for its holder alone', async () => {
+    const { leases } = bench.store;
+    const first = await leases.acquire('runner', 0);
+    if (!first) throw new Error('The lease is held.');
+    await leases.renew({ ...first, holder: 'another' }, 60_000);
+    expect(await leases.acquire('other', 60_000)).toBeDefined();
+    await leases.renew(first, 60_000);
+    expect(await leases.acquire('runner', 60_000)).toBeUndefined();
+  });
+
   it('ignores a lease whose end was written before the clock was set back', async () => {
     await bench.store.leases.acquire('refresh', 60_000);
     await bench.database.run('UPDATE leases SET expires_at = expires_at + 86400000');

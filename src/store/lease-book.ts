@@ -15,6 +15,8 @@ export interface Lease {
 export interface LeaseBook {
   /** Takes a lease for at most 10 minutes; undefined while another holder has it. */
   acquire(name: string, ttlMs: number): Promise<Lease | undefined>;
+  /** Extends a lease. Does nothing if it is held by another holder by now. */
+  renew(lease: Lease, ttlMs: number): Promise<void>;
   /** Releases a lease early. Does nothing if it is held by another holder by now. */
   release(lease: Lease): Promise<void>;
 }

@@ -101,7 +101,7 @@ const mayRead = (by: Caller, { principal }: StoredApproval): boolean =>
 
 /** Leaves out the fields that only the store needs. */
 function toPublic(stored: StoredApproval): Approval {
-  const { binding: _, principal: __, session: ___, version: ____, ...approval } = stored;
+  const { binding: _, principal: __, session: ___, version: ____, runner: _____, ...approval } = stored;
   return approval;
 }
 

@@ -88,11 +88,16 @@ async function openFlow(
   { active, store, changes, wallClock }: ApprovalParts,
   { webhook, observer }: { readonly webhook: ApprovalWebhook; readonly observer: ApprovalObserver },
 ): Promise<ApprovalFlow> {
-  const { approvalFlow } = await import('../../govern/approvals/approval-flow.ts');
+  const [{ approvalFlow }, { isOwnerDead, processName }] = await Promise.all([
+    import('../../govern/approvals/approval-flow.ts'),
+    import('../../files/file-lock.ts'),
+  ]);
   return approvalFlow({
     box: store.approvals,
     calls: store.approvalCalls,
     standing: store.standing,
+    leases: store.leases,
+    processes: { owner: processName, isOwnerDead },
     keys: store.keys,
     audit: store.audit,
     settings: () => active().config.settings,

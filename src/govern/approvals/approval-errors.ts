@@ -60,6 +60,14 @@ export const nothingSent = (call: ResolvedCall, { id, callId }: Approval): Heddl
     { fix: 'Call again to request another approval.', details: { approval: id, callId } },
   );
 
+/** Creates the error for an approval whose call runs in another process: its outcome is not known yet. */
+export const runsElsewhere = (call: ResolvedCall, { id, callId }: Approval): HeddleError =>
+  new HeddleError(
+    'APPROVAL_SETTLED',
+    `${nameFor(call)} was approved (${id}) and runs as the call ${callId} in another process. Its outcome is not known yet.`,
+    { fix: 'Wait until that call has ended, then call again.', details: { approval: id, callId } },
+  );
+
 /** Creates the error for an approval whose call was sent and has no recorded end. */
 export const unknownOutcome = (call: ResolvedCall, { id, callId, subject }: Approval): HeddleError =>
   new HeddleError(

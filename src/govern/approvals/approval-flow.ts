@@ -9,11 +9,13 @@ import type { ApiKeyBook } from '../../store/api-key-book.ts';
 import type { ApprovalBox, OpenedApproval, StoredApproval } from '../../store/approval-box.ts';
 import type { CallBook } from '../../store/approvals/call-book.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
+import type { LeaseBook } from '../../store/lease-book.ts';
 import type { StandingBook } from '../../store/standing-book.ts';
 import { refusedDecision, unknownApproval } from './approval-errors.ts';
 import type { SignatureOf } from './binding.ts';
 import { countsWith, type Identities, readIdentities } from './identities.ts';
 import { type ApprovalEvent, isOpen, type NextApproval, nextApproval } from './next-approval.ts';
+import { approvalRunner, type ProcessNames, type Runner } from './runner.ts';
 
 /** Limits on open approvals. */
 const LIMITS = { perPrincipal: 50, total: 10_000 };
@@ -26,6 +28,8 @@ export interface ApprovalFlowOptions {
   readonly box: ApprovalBox;
   readonly calls: CallBook;
   readonly standing: StandingBook;
+  readonly leases: LeaseBook;
+  readonly processes: ProcessNames;
   readonly keys: ApiKeyBook;
   readonly audit: AuditLog;
   readonly settings: () => Settings;
@@ -56,6 +60,8 @@ export interface ApprovalFlow extends Required<Omit<ApprovalFlowOptions, 'onChan
   sweepPage(): Promise<boolean>;
   /** The ids of the calls of this process that use an approval and have no end yet. */
   readonly running: Set<string>;
+  /** Shows other processes that this one runs approved calls. */
+  readonly runner: Runner;
   close(): void;
 }
 
@@ -69,6 +75,7 @@ export interface FlowDecision {
 /** Opens the flow of approvals over the stores. */
 export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
   const { box, keys, audit, settings, onChange, clock = Date.now, timer = realTimer } = options;
+  const runner = approvalRunner({ ...options, timer });
   const sweeps = sweeper({ box, clock, timer, sweep: () => sweep() });
 
   async function apply(id: string, event: ApprovalEvent): Promise<NextApproval> {
@@ -94,10 +101,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
   }
 
   const sweepPage = () => settleDue({ box, apply, clock });
-  async function sweep(): Promise<void> {
-    while (await sweepPage());
-  }
-
+  const sweep = () => settleAllDue({ box, apply, clock });
   return {
     ...options,
     clock,
@@ -133,7 +137,11 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
     settled: (id, signal) => untilSettled({ box, apply, clock, timer }, id, signal),
     sweep,
     sweepPage,
-    close: sweeps.close,
+    runner,
+    close() {
+      sweeps.close();
+      runner.close();
+    },
   };
 }
 
@@ -161,6 +169,10 @@ async function settleDue({ box, apply, clock }: Timed): Promise<boolean> {
   const due = await box.due(clock(), SWEEP_ROWS);
   for (const { id } of due) await apply(id, { kind: 'time' });
   return due.length === SWEEP_ROWS;
+}
+
+async function settleAllDue(timed: Timed): Promise<void> {
+  while (await settleDue(timed));
 }
 
 type Waiting = Timed & { readonly timer: Timer };

@@ -7,12 +7,11 @@ import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
 import { alreadyUsed, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
-import type { ApprovingCall } from './approving-call.ts';
 import { bindingOf, digestOf } from './binding.ts';
 import { continueCall, untilEnd, withNewProof } from './continue-call.ts';
 import { approvalForm, verdictIn } from './form.ts';
 import { isKnown } from './identities.ts';
-import { requestApproval } from './open-approval.ts';
+import { type ApprovingCall, requestApproval } from './open-approval.ts';
 import { isDecidedByRequester, planOf } from './plan.ts';
 import { BY_FORM, deciderOf, mayApproveIn, stageProgress } from './stage-progress.ts';
 import { useStanding } from './standing-uses.ts';
@@ -181,14 +180,25 @@ async function useApproval(approval: StoredApproval, approving: ApprovingCall): 
   if (!isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
   const isFirst = !flow.running.has(call.id);
   flow.running.add(call.id); // Before the use is visible: a concurrent call must not take it for a crash.
-  const { approval: used, refusal } = await flow.apply(approval.id, { kind: 'use', callId: call.id });
+  const { id } = approval;
+  const { used, refusal } = await markUsed(id, call.id, flow);
   if (refusal) {
     if (isFirst) flow.running.delete(call.id);
-    return pursue(approval.id, approving, { showsForm: false });
+    return pursue(id, approving, { showsForm: false });
   }
   const by = stageProgress(used).counted.map((decision) => decision.by);
-  const { id } = approval;
   return untilEnd(() => runApproved(approving, { id, how: 'approved', by }), { id, call, flow });
+}
+
+/** Marks an approval as used by this process, which shows others that it is alive from then on. */
+async function markUsed(id: string, callId: string, { apply, runner }: ApprovalFlow) {
+  const name = await runner.begin();
+  try {
+    const { approval: used, refusal } = await apply(id, { kind: 'use', callId, runner: name });
+    return { used, refusal };
+  } finally {
+    runner.end(); // `untilEnd` begins the call before another process can see that the lease is over.
+  }
 }
 
 async function runApproved({ call, next, flow }: ApprovingCall, approval: UsedApproval): Promise<Result> {

@@ -112,6 +112,7 @@ describe('an approval whose call has continuations', () => {
     bench.invoke = () => new Promise(() => {});
     void bench.send(call);
     await until('the server has it', () => bench.reached.length === 2);
+    bench.die();
     const restarted = await approvalBench(ada, bench.store);
     await expect(restarted.send({ input: CALL.input })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     const again = approvalIdOf(await restarted.send({ input: CALL.input }));
@@ -122,6 +123,7 @@ describe('an approval whose call has continuations', () => {
   verifies('F8', 'is OUTCOME_UNKNOWN if the process ended while a task of the server ran', async () => {
     const bench = await approvalBench();
     const poll = await unfinished(bench, working);
+    bench.die();
     const restarted = await approvalBench(ada, bench.store);
     await expect(restarted.send({ input: CALL.input })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     restarted.invoke = async () => text('done');

@@ -91,6 +91,7 @@ export async function untilEnd(
       .apply(id, { kind: 'end', outcome })
       .catch(() => {}) // The closing audit record has the outcome, too.
       .finally(() => flow.running.delete(call.id));
+  await flow.runner.begin();
   try {
     const result = await run();
     if (result.kind === 'complete') end('complete');
@@ -99,6 +100,8 @@ export async function untilEnd(
     const error = HeddleError.from(thrown);
     if (isLast(error)) end(error.code);
     throw thrown;
+  } finally {
+    flow.runner.end();
   }
 }
 

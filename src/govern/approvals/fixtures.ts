@@ -74,13 +74,18 @@ export interface Bench {
   signature: string;
   now: number;
   invoke: Handler<DecidedCall>;
+  /** Makes the other benches take the process of this one for dead. */
+  die(): void;
 }
+
+const deadProcesses = new Set<string>();
 
 const ASKS = { effect: 'ask', rule: 'mode strict', reason: 'Mode strict asks for every external tool.' } as const;
 
 /** Builds the stage on a real store, with a clock that stands still. Each call has its own id. A store may be shared. */
 export async function approvalBench(caller: Caller = ada, shared?: RealStore): Promise<Bench> {
   const store = shared ?? (await realStore());
+  const process = crypto.randomUUID();
   let calls = 0;
   const bench = {
     store,
@@ -91,11 +96,17 @@ export async function approvalBench(caller: Caller = ada, shared?: RealStore): P
     signature: 's',
     now: START,
     invoke: async () => text('done'),
+    die: () => void deadProcesses.add(process),
   } as unknown as { -readonly [K in keyof Bench]: Bench[K] };
   bench.flow = approvalFlow({
     box: store.approvals,
     calls: store.approvalCalls,
     standing: store.standing,
+    leases: store.leases,
+    processes: {
+      owner: () => `${process} ${crypto.randomUUID()}`,
+      isOwnerDead: (owner) => deadProcesses.has(owner.split(' ')[0] ?? ''),
+    },
     keys: store.keys,
     audit: store.audit,
     settings: () =>

@@ -36,7 +36,7 @@ export type ApprovalEvent =
     }
   /** The rules may require other stages than before. */
   | { readonly kind: 'replan'; readonly plan: ApprovalPlan }
-  | { readonly kind: 'use'; readonly callId: string }
+  | { readonly kind: 'use'; readonly callId: string; readonly runner?: string }
   | { readonly kind: 'end'; readonly outcome: string }
   | { readonly kind: 'void'; readonly reason: string };
 
@@ -76,12 +76,17 @@ export function nextApproval(approval: StoredApproval, event: ApprovalEvent, con
       return { approval: replanned(timely, event.plan, context) };
     case 'use':
       return timely.status === 'approved'
-        ? { approval: settled({ ...timely, callId: event.callId }, 'used', context.now) }
+        ? { approval: settled({ ...timely, ...usedBy(event) }, 'used', context.now) }
         : { approval: timely, refusal: 'not-approved' };
     default:
       return { approval: settled({ ...timely, reason: event.reason }, 'void', context.now) };
   }
 }
+
+const usedBy = ({ callId, runner }: Extract<ApprovalEvent, { readonly kind: 'use' }>) => ({
+  callId,
+  ...(runner !== undefined && { runner }),
+});
 
 function afterTime(approval: StoredApproval, now: number): StoredApproval {
   if (!isOpen(approval) || now < approval.expiresAt) return approval;

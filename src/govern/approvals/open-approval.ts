@@ -1,14 +1,14 @@
 import { approvalEnded } from '../../core/call/approval-ended.ts';
 import { nameFor } from '../../core/call/name-for.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { JsonObject } from '../../core/call.ts';
+import type { DecidedCall, Handler, InputResponses, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { cannotRequest, unattended } from './approval-errors.ts';
-import type { ApprovingCall } from './approving-call.ts';
+import type { ApprovalFlow } from './approval-flow.ts';
 import { impossibleStage } from './identities.ts';
-import { isOpen } from './next-approval.ts';
+import { type ApprovalPlan, isOpen } from './next-approval.ts';
 import { excludedBy } from './plan.ts';
 import { newApproval } from './subject.ts';
 import { requireKnownEnd } from './unfinished-use.ts';
@@ -16,6 +16,17 @@ import { requireKnownEnd } from './unfinished-use.ts';
 const MAX_ARGUMENT_BYTES = 262_144;
 const REJECTION_WINDOW_MS = 600_000;
 const MAX_REJECTIONS = 3;
+
+/** A call on its way through `approve`, with the rest of the pipeline. */
+export interface ApprovingCall {
+  /** The call without the continuation of its approval, as it was first sent. */
+  readonly call: DecidedCall;
+  readonly next: Handler<DecidedCall>;
+  readonly plan: ApprovalPlan;
+  readonly binding: string;
+  readonly inputResponses: InputResponses | undefined;
+  readonly flow: ApprovalFlow;
+}
 
 /**
  * Returns the open approval of the same call, or requests one. Throws APPROVAL_REJECTED after a recent rejection,

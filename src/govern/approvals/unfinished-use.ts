@@ -1,7 +1,7 @@
 import type { DecidedCall } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
-import { nothingSent, unknownOutcome } from './approval-errors.ts';
+import { nothingSent, runsElsewhere, unknownOutcome } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { UNKNOWN_OUTCOME } from './next-approval.ts';
 
@@ -25,11 +25,15 @@ export async function requireKnownEnd(
   if (outcome !== undefined) return outcome === UNKNOWN_OUTCOME ? callId : undefined;
   // The opening record of a read-only target is not durable, so its absence proves nothing.
   if (flow.running.has(callId) || call.target.facts.readOnly) return undefined;
+  // Tested before the log is read: a process writes the closing record of a call while it is alive.
+  const isAlive = approval.runner !== undefined && (await flow.runner.isAlive(approval.runner));
   const end = await recordedEnd(approval, callId, flow);
   if (end === UNFINISHED) return callId;
-  await flow.apply(id, { kind: 'end', outcome: end });
+  const isOpen = end === NOT_SENT || end === UNKNOWN_OUTCOME;
+  if (isOpen && isAlive) throw runsElsewhere(call, approval);
+  const { approval: stored } = await flow.apply(id, { kind: 'end', outcome: end });
+  if (!isOpen || stored.outcome !== end) return undefined; // Its process may have noted the end meanwhile.
   if (end === NOT_SENT) throw nothingSent(call, approval);
-  if (end !== UNKNOWN_OUTCOME) return undefined;
   flow.audit.append({
     callId,
     phase: 'outcome',

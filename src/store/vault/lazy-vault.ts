@@ -33,6 +33,7 @@ export function lazyVault(use: WithVault): Vault {
     },
     leases: {
       acquire: (name, ttlMs) => use(({ leases }) => leases.acquire(name, ttlMs)),
+      renew: (lease, ttlMs) => use(({ leases }) => leases.renew(lease, ttlMs)),
       release: (lease) => use(({ leases }) => leases.release(lease)),
     },
     rekey: () => use((vault) => vault.rekey()),

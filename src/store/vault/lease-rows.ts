@@ -33,6 +33,12 @@ export function leaseBook(statements: Statements): LeaseBook {
       const row = taken[0];
       return row && { name, holder, epoch: Number(row.epoch), expiresAt: Number(row.expires_at) };
     },
+    async renew({ name, holder }, ttlMs) {
+      const end = { raw: `${statements.now()} + ${Math.min(ttlMs, MAX_LEASE_MS)}` };
+      await statements.write([
+        sql`UPDATE ${leases} SET expires_at = ${end} WHERE name = ${name} AND holder = ${holder}`,
+      ]);
+    },
     async release({ name, holder }) {
       await statements.write([sql`DELETE FROM ${leases} WHERE name = ${name} AND holder = ${holder}`]);
     },
