@@ -4,6 +4,7 @@ import type { SdkEntry } from '../config/schema/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Connect } from '../upstream/connection.ts';
+import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
 import type { ServerPlan } from '../upstream/lifecycle/plan-server.ts';
 import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers, type Servers } from '../upstream/servers.ts';
@@ -73,6 +74,7 @@ export async function openWorld(
         return connect(options);
       });
     }),
+    suspendedCalls: suspendedCalls(),
     cache: openServerCache({ saved: [], book: store.servers }),
     localConcurrency: 10,
     remoteConcurrency: 10,

@@ -13,6 +13,7 @@ import { openWatchdog } from '../process/watchdog.ts';
 import type { CachedServer } from '../store/server-book.ts';
 import type { ListKind } from './connection.ts';
 import { checkServer } from './doctor/check-server.ts';
+import { suspendedCalls } from './elicitation/suspended-calls.ts';
 import { entryOf, memoryBook, toolCall } from './fixtures.ts';
 import { planServer } from './lifecycle/plan-server.ts';
 import { openServerCache } from './lifecycle/server-cache.ts';
@@ -50,6 +51,7 @@ async function open(entries: Readonly<Record<string, JsonObject>>, setting: Sett
   const quiet = { onStatus: () => {}, onNotification: () => {} };
   const servers = openServers({
     plans,
+    suspendedCalls: suspendedCalls(),
     cache: openServerCache({ saved, book }),
     ...limits,
     ...quiet,

@@ -5,7 +5,7 @@ import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts
 import { unknownServer } from '../core/records/unknown-server.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
 import type { ListKind } from './connection.ts';
-import { suspendedCalls as openSuspendedCalls, type SuspendedCalls } from './elicitation/suspended-calls.ts';
+import type { SuspendedCalls } from './elicitation/suspended-calls.ts';
 import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
 import { PROBE_EVERY_MS } from './lifecycle/health.ts';
 import type { ServerPlan } from './lifecycle/plan-server.ts';
@@ -17,8 +17,8 @@ import { type ServerSubscriptions, serverSubscriptions } from './lifecycle/subsc
 export interface ServersOptions extends Partial<Time> {
   readonly plans: readonly ServerPlan[];
   readonly cache: ServerCache;
-  /** The calls that wait for input responses. Without them `resume` knows no ticket. */
-  readonly suspendedCalls?: SuspendedCalls | undefined;
+  /** The calls that wait for input responses. */
+  readonly suspendedCalls: SuspendedCalls;
   readonly localConcurrency: number;
   readonly remoteConcurrency: number;
   /** The user of a process that serves one user only: servers may send requests on the shared connection. */
@@ -73,8 +73,7 @@ export interface UserNotification {
 const START_MS = 1000;
 
 export function openServers(options: ServersOptions): Servers {
-  const { clock = steadyClock, timer = realTimer, random = Math.random, cache, user } = options;
-  const { suspendedCalls = openSuspendedCalls() } = options;
+  const { clock = steadyClock, timer = realTimer, random = Math.random, cache, user, suspendedCalls } = options;
   const opened = connectionCounts();
   const closing = new AbortController();
   const open = serverOpener(opened.countedBy(options), { clock, timer, random });

@@ -3,6 +3,7 @@ import { NO_CAPABILITIES } from '../../src/core/call/client-capabilities.ts';
 import { HeddleError, UpstreamError } from '../../src/core/errors.ts';
 import type { ServerEvent, ServerStatus } from '../../src/core/records/server-status.ts';
 import type { Connect } from '../../src/upstream/connection.ts';
+import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.ts';
 import {
   fakeTime,
   HELLO,
@@ -31,6 +32,7 @@ function open(plans: readonly ServerPlan[]) {
   const time = fakeTime();
   const servers = openServers({
     plans,
+    suspendedCalls: suspendedCalls(),
     cache: openServerCache({ saved: [], book: memoryBook() }),
     localConcurrency: 3,
     remoteConcurrency: 20,

@@ -87,12 +87,15 @@ interface ClosingClient {
 async function closeWhenDone(client: ClosingClient, signal: AbortSignal): Promise<void> {
   const { transport, peer, finish, isInitialized } = client;
   const aborted = Promise.withResolvers<void>();
+  let hasEnded = false;
+  void transport.ended.then(() => (hasEnded = true));
   if (signal.aborted) aborted.resolve();
   signal.addEventListener('abort', aborted.resolve as () => void, { once: true });
   await Promise.race([transport.ended, aborted.promise, peer.closed]);
   signal.removeEventListener('abort', aborted.resolve as () => void);
-  // After the end of the input an abort of the signal ends the wait at once.
-  const deadline = AbortSignal.any([AbortSignal.timeout(DRAIN_MS), ...(signal.aborted ? [] : [signal])]);
+  // After the end of the input an abort of the signal ends the wait at once, also in the same turn.
+  const isDraining = signal.aborted && !hasEnded;
+  const deadline = AbortSignal.any([AbortSignal.timeout(DRAIN_MS), ...(isDraining ? [] : [signal])]);
   // A client that has only ended its input still reads. Writing to a client that is gone fails, and closes the peer.
   const ping = () => void peer.request('ping', {}, { deadlineMs: DRAIN_MS }).catch(() => {});
   const pings = setInterval(() => isInitialized() && ping(), PING_MS).unref();

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { capabilitiesKey, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities } from '../../core/call.ts';
+import { suspendedCalls } from '../elicitation/suspended-calls.ts';
 import { fakeTime, HELLO, memoryBook, planOf, tinyServer, toolCall } from '../fixtures.ts';
 import { openServers, type ServersOptions } from '../servers.ts';
 import { connectInMemory } from '../transports/connect-in-memory.ts';
@@ -36,6 +37,7 @@ export function openPool({ answers = {}, plan = {}, user }: PoolSetting = {}) {
   const time = fakeTime();
   const servers = openServers({
     plans: [planOf({ connect: connectInMemory(tiny.serve), ...plan })],
+    suspendedCalls: suspendedCalls(),
     cache: openServerCache({ saved: [], book: memoryBook(), sharedSet: capabilitiesKey(user?.capabilities) }),
     localConcurrency: 3,
     remoteConcurrency: 20,

@@ -3,6 +3,7 @@ import { verifies } from '../../../../test/requirements.ts';
 import { until } from '../../../../test/until.ts';
 import { capabilitiesKey, NO_CAPABILITIES } from '../../../core/call/client-capabilities.ts';
 import type { Connect } from '../../connection.ts';
+import { suspendedCalls } from '../../elicitation/suspended-calls.ts';
 import { fakeTime, HELLO, memoryBook, planOf, tinyServer, toolCall } from '../../fixtures.ts';
 import { openServers, type ServersOptions } from '../../servers.ts';
 import { connectInMemory } from '../../transports/connect-in-memory.ts';
@@ -32,6 +33,7 @@ function world(answers: Parameters<typeof tinyServer>[0], events: Partial<Events
       : reach(options);
   const servers = openServers({
     plans: [planOf({ connect })],
+    suspendedCalls: suspendedCalls(),
     cache: openServerCache({ saved: [], book: memoryBook() }),
     localConcurrency: 3,
     remoteConcurrency: 20,
