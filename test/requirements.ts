@@ -38,7 +38,7 @@ export const REQUIREMENTS = {
   T7: { does: 'Idle servers are probed, and calls route around an unhealthy one.', done: true },
   T8: { does: 'All pages of tools, resources and prompts are found, and changes refresh just that list.', done: true },
   T9: { does: 'Notifications reach any number of handlers by method, both ways.', done: true },
-  T10: { does: 'Input requests of a server (forms, URLs, sampling, roots) reach the user of the call.', done: false },
+  T10: { does: 'Input requests of a server (forms, URLs, sampling, roots) reach the user of the call.', done: true },
   T11: { does: 'All five protocol versions are spoken, and no server is spawned twice to find out.', done: true },
 
   // Authorization towards upstreams
@@ -69,19 +69,19 @@ export const REQUIREMENTS = {
   R10: { does: 'Definitions have digests and can be registered, updated and removed at run time.', done: false },
 
   // Governance
-  G1: { does: 'Every call of every front end passes one pipeline in one pinned order.', done: false },
-  G2: { does: 'Permission rules allow, ask or deny; where none matches, the mode decides.', done: false },
-  G3: { does: 'Policies are expressions over the call, and can be replayed over the past.', done: false },
-  G4: { does: 'Arguments and results are checked against their schemas, with errors a model can use.', done: false },
+  G1: { does: 'Every call of every front end passes one pipeline in one pinned order.', done: true },
+  G2: { does: 'Permission rules allow, ask or deny; where none matches, the mode decides.', done: true },
+  G3: { does: 'Policies are expressions over the call, and can be replayed over the past.', done: true },
+  G4: { does: 'Arguments and results are checked against their schemas, with errors a model can use.', done: true },
   G5: { does: 'Rates and costs are limited per tool, server and caller.', done: false },
-  G6: { does: 'Risky calls ask a person first, who sees exactly what would run.', done: false },
+  G6: { does: 'Risky calls ask a person first, who sees exactly what would run.', done: true },
   G7: { does: 'Approvals survive restarts, are bound to one exact call, and are used once.', done: false },
   G8: { does: 'Definitions are pinned, and a changed one is quarantined until it is accepted.', done: false },
   G9: { does: 'Servers are confined when they start, and paths and hosts at each call.', done: false },
   G10: { does: 'Secrets, personal data and control characters are filtered from what comes back.', done: false },
-  G11: { does: 'Every attempt is audited in a hash chain; without the log nothing with effects runs.', done: false },
+  G11: { does: 'Every attempt is audited in a hash chain; without the log nothing with effects runs.', done: true },
   G12: { does: 'Unusual behaviour of callers and tools raises events.', done: false },
-  G13: { does: 'User code may run before and after calls, input requests and approvals.', done: false },
+  G13: { does: 'User code may run before and after calls, input requests and approvals.', done: true },
 
   // Sandbox
   S1: { does: 'The operating system enforces a server’s sandbox, or the server does not start.', done: false },
@@ -152,7 +152,7 @@ export const REQUIREMENTS = {
   F4: { does: 'Busy, expired and unauthorized answers are each handled once.', done: true },
   F5: { does: 'A thousand clients with the same request ids get their own answers.', done: true },
   F6: { does: 'A client that leaves cancels its calls; a slow one fills a bounded buffer.', done: true },
-  F7: { does: 'With the audit disk full, effects are refused, reads go on, and it recovers.', done: false },
+  F7: { does: 'With the audit disk full, effects are refused, reads go on, and it recovers.', done: true },
   F8: { does: 'Killed at random points, nothing pending is lost or executed twice.', done: false },
   F9: { does: 'A database restart or a lost replica costs seconds and no data.', done: false },
   F10: { does: 'With ten of fifty servers dead the rest are listed within two seconds and work.', done: true },
