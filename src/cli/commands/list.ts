@@ -51,7 +51,7 @@ export const list: Command = {
   ],
   maxPositionals: 2,
   options: {
-    check: { type: 'boolean', help: 'Connect every server first, to see whether it works' },
+    check: { type: 'boolean', help: 'Connect every server first; exits with 1 if one does not work' },
     server: { type: 'string', value: 'NAME', help: 'Only what this server has' },
     category: { type: 'string', value: 'NAME', help: 'Only what is in this category' },
     header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
