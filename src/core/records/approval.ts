@@ -94,7 +94,7 @@ export interface StandingApproval {
   readonly tool: string;
   /** The principal it applies to; absent for those of the configuration, which apply to all. */
   readonly caller?: string;
-  /** By dotted argument path: a glob. `*` does not match `/`; `..` never matches. */
+  /** By dotted argument path: a glob. `*` does not match `/`; `..` never matches. Keys with dots are read, too. */
   readonly arguments: Readonly<Record<string, string>>;
   /** The definition it was given for. A changed definition voids it. */
   readonly digest?: string;

@@ -1,12 +1,13 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { ada, aTarget, text } from '../../core/fixtures.ts';
 import { approvalBench, approvalIdOf, type Bench, ops } from './fixtures.ts';
 import { matchesArgument } from './standing.ts';
 import { addStanding, requireStandingPossible } from './standing-uses.ts';
 
 /** Requests an approval and makes it a standing one. */
-async function stand(bench: Bench, wish: Parameters<typeof requireStandingPossible>[1], input = { path: 'reports/a' }) {
+async function stand(bench: Bench, wish: Parameters<typeof requireStandingPossible>[1], input: JsonObject = { path: 'reports/a' }) {
   const id = approvalIdOf(await bench.send({ input }));
   const approval = await bench.store.approvals.get(id);
   if (!approval) throw new Error('It is gone.');
@@ -30,6 +31,21 @@ describe('a standing approval', () => {
       { input: { path: 'reports/b' }, target: aTarget({ publicName: 'mcp__other__echo' }) },
     ];
     for (const other of others) expect(await bench.send(other)).toMatchObject({ kind: 'waiting' });
+  });
+
+  verifies('G6', 'matches an argument path only if every way to read it does', async () => {
+    const bench = await approvalBench();
+    await stand(bench, { arguments: { 'options.path': 'reports/*' } }, { options: { path: 'reports/a' } });
+    const good = { options: { path: 'reports/b' } };
+    await expect(bench.send({ input: good })).resolves.toEqual(text('done'));
+    await expect(bench.send({ input: { 'options.path': 'reports/b' } })).resolves.toEqual(text('done'));
+    await expect(bench.send({ input: { 'options.path': 'reports/b', ...good } })).resolves.toEqual(text('done'));
+    const others = [
+      { 'options.path': 'reports/a', options: { path: '/etc/shadow' } },
+      { 'options.path': '/etc/shadow', options: { path: 'reports/a' } },
+      { 'options.path': 'reports/a', options: { path: null } },
+    ];
+    for (const input of others) expect(await bench.send({ input })).toMatchObject({ kind: 'waiting' });
   });
 
   verifies('G6', 'ends after its uses, at its time, and when it is revoked', async () => {

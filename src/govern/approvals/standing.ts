@@ -50,11 +50,18 @@ export function settlesCall(standing: KnownStanding, candidate: StandingCandidat
   return isOfTool && hasMatchingArguments(standing, input);
 }
 
-/** Returns true if every argument that a standing approval names matches its glob. */
+/**
+ * Returns true if every argument that a standing approval names matches its glob. A path that can be read in two ways, as
+ * a key with dots and as nested keys, matches only if each of its values does.
+ */
 export const hasMatchingArguments = (
   { arguments: globs }: Pick<StandingApproval, 'arguments'>,
   input: JsonObject,
-): boolean => Object.entries(globs).every(([path, glob]) => matchesArgument(glob, valueAt(input, path)));
+): boolean =>
+  Object.entries(globs).every(([path, glob]) => {
+    const values = valuesAt(input, path);
+    return values.length > 0 && values.every((value) => matchesArgument(glob, value));
+  });
 
 function isOfCaller({ caller: principal, callers, session }: KnownStanding, caller: Caller): boolean {
   if (principal !== undefined && principal !== vaultPrincipal(caller)) return false;
@@ -62,14 +69,15 @@ function isOfCaller({ caller: principal, callers, session }: KnownStanding, call
   return session === undefined || session === caller.session;
 }
 
-/** Returns the value at a dotted path. A key that contains dots wins over nested keys. */
-function valueAt(input: Json | undefined, path: string): Json | undefined {
-  if (!isObject(input)) return undefined;
-  if (Object.hasOwn(input, path)) return input[path];
-  const dot = path.indexOf('.');
-  if (dot < 0) return undefined;
-  const key = path.slice(0, dot);
-  return Object.hasOwn(input, key) ? valueAt(input[key], path.slice(dot + 1)) : undefined;
+/** Returns the values at a dotted path, with every split of the path into keys. */
+function valuesAt(input: Json | undefined, path: string): readonly (Json | undefined)[] {
+  if (!isObject(input)) return [];
+  const values = Object.hasOwn(input, path) ? [input[path]] : [];
+  for (let dot = path.indexOf('.'); dot >= 0; dot = path.indexOf('.', dot + 1)) {
+    const key = path.slice(0, dot);
+    if (Object.hasOwn(input, key)) values.push(...valuesAt(input[key], path.slice(dot + 1)));
+  }
+  return values;
 }
 
 // Values that a path may hide in: another folder, a separator of Windows, an encoded or invisible character.
