@@ -109,6 +109,7 @@ interface StageContext extends Pick<StageOptions, 'decide' | 'rates'> {
 
 function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: StageContext): Stages {
   const { store, catalog, wallClock } = parts;
+  const taints = taintsOf(parts);
   return stages({
     audit: store.audit,
     traces: store.traces,
@@ -116,11 +117,11 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     decide,
     rates,
     budgets: budgetsOf(parts),
-    hooks: hooksOf(parts, approvals),
+    hooks: hooksOf(parts, { openFlow: approvals, taints }),
     approvals,
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
-    taints: taintsOf(parts),
+    taints,
   });
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { homeFolder } from '../files/home-folder.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
+import type { Taints } from '../govern/policy/taints.ts';
 import type { StoredApproval } from '../store/approval-box.ts';
 import type { RunningParts } from './running-parts.ts';
 
@@ -10,7 +11,7 @@ type PartsOfHooks = Pick<RunningParts, 'active' | 'store' | 'watchdog' | 'env' |
 /** Returns the hooks in force: those of the configuration, and the functions of the embedding program. */
 export function hooksOf(
   { active, store, watchdog, env, wallClock, options }: PartsOfHooks,
-  openFlow: OpenApprovalFlow,
+  { openFlow, taints }: { readonly openFlow: OpenApprovalFlow; readonly taints?: Taints },
 ): CurrentHooks {
   // Not the project: a hook of the user must not run the code of a project by a relative path.
   const home = homeFolder(env);
@@ -18,7 +19,7 @@ export function hooksOf(
     mkdirSync(home, { recursive: true, mode: 0o700 });
     return home;
   };
-  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock, openFlow };
+  const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock, openFlow, ...(taints && { taints }) };
   return currentHooks(() => active().config.settings, options.hooks ?? {}, parts);
 }
 
@@ -31,7 +32,7 @@ export interface ApprovalObserver {
 
 /** Opens the observer of approvals. Its code is loaded with the first change, if there is such a hook. */
 export function approvalObserver(parts: PartsOfHooks, openFlow: OpenApprovalFlow): ApprovalObserver {
-  const current = hooksOf(parts, openFlow);
+  const current = hooksOf(parts, { openFlow });
   let last = Promise.resolve();
   return {
     observe(approval) {

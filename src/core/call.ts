@@ -106,6 +106,14 @@ export interface DecidedCall extends ResolvedCall {
   readonly decision: Decision;
   /** The approval that this call uses; absent if it needs none. Set by `approve`. */
   readonly approval?: UsedApproval;
+  /** The sampling request of a server that needs the approval instead of the call, which has run up to it. */
+  readonly sampling?: SamplingSubject;
+}
+
+/** A sampling request that needs an approval. A task lists it with each poll, under the same key. */
+export interface SamplingSubject {
+  readonly server: string;
+  readonly task?: { readonly id: string; readonly key: string };
 }
 
 export type Role = 'owner' | 'operator' | 'approver' | 'auditor' | 'user';

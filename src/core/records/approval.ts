@@ -27,9 +27,12 @@ export interface ApprovalDecision {
   readonly via: string;
 }
 
+/** The kind of a subject. `sampling`: a sampling request that a server made during a call; `arguments` has it. */
+export type ApprovalKind = CallKind | 'sampling';
+
 /** The call that an approval is about. Text of servers is not escaped; front ends escape it. */
 export interface ApprovalSubject {
-  readonly kind: CallKind;
+  readonly kind: ApprovalKind;
   /** The public name. */
   readonly name: string;
   readonly description?: string;

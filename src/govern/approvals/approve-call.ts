@@ -7,7 +7,7 @@ import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
 import { alreadyUsed, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
-import { bindingOf, digestOf } from './binding.ts';
+import { approvalKind, bindingOf, digestOf } from './binding.ts';
 import { continueCall, untilEnd, withNewProof } from './continue-call.ts';
 import { approvalForm, verdictIn } from './form.ts';
 import { isKnown } from './identities.ts';
@@ -83,9 +83,9 @@ async function requireSameCall(
   { call, binding, flow }: Pick<ApprovingCall, 'call' | 'binding' | 'flow'>,
 ): Promise<void> {
   const { subject, id } = found;
-  const { target, kind, input, caller } = call;
+  const { target, input, caller } = call;
   const isSameRequest =
-    subject.kind === kind && subject.inputDigest === digestOf(input) && found.profile === caller.profile;
+    subject.kind === approvalKind(call) && subject.inputDigest === digestOf(input) && found.profile === caller.profile;
   if (!isSameRequest || subject.name !== target.publicName) throw otherCall(found);
   const ended = approvalEnded(found);
   if (ended) throw ended;

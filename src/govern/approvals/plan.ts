@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/schema/schema.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { Decision, ResolvedCall } from '../../core/call.ts';
+import type { DecidedCall, Decision, ResolvedCall } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { conditionValues } from '../policy/condition-values.ts';
 import { matchesCallers, matchesTools } from '../policy/match.ts';
@@ -10,10 +10,11 @@ import { type Approver, isApproverIn } from './stage-progress.ts';
 export type ApprovalRule = Settings['approvals']['rules'][number];
 
 /** The part of a call that rules look at. */
-export type PlannedCall = Pick<ResolvedCall, 'kind' | 'target' | 'input' | 'caller'> & {
-  /** Has the labels of the session. */
-  readonly decision?: Pick<Decision, 'taint'>;
-};
+export type PlannedCall = Pick<ResolvedCall, 'kind' | 'target' | 'input' | 'caller'> &
+  Pick<DecidedCall, 'sampling'> & {
+    /** Has the labels of the session. */
+    readonly decision?: Pick<Decision, 'taint'>;
+  };
 
 const DEFAULT_STAGES = [{ approvers: ['role:owner', 'role:approver'], need: 1 }];
 
@@ -27,10 +28,15 @@ export async function planOf(
   now: number,
 ): Promise<ApprovalPlan> {
   for (const rule of rules) {
-    if (await matchesRule(rule, call, now)) return toPlan(rule, timeoutMs);
+    if (await matchesRule(rule, call, now)) return withoutStanding(toPlan(rule, timeoutMs), call);
   }
-  return { stages: DEFAULT_STAGES, notRequester: false, allowsStanding: true, client: true, timeoutMs };
+  const plan = { stages: DEFAULT_STAGES, notRequester: false, allowsStanding: true, client: true, timeoutMs };
+  return withoutStanding(plan, call);
 }
+
+/** Leaves out standing approvals of sampling requests: each is another text for the model of the caller. */
+const withoutStanding = (plan: ApprovalPlan, { sampling }: PlannedCall): ApprovalPlan =>
+  sampling ? { ...plan, allowsStanding: false } : plan;
 
 /** Returns the plan of one rule. A rule that needs several decisions allows no standing approval. */
 export const toPlan = (rule: ApprovalRule, timeoutMs: number): ApprovalPlan => ({

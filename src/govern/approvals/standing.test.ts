@@ -7,7 +7,11 @@ import { matchesArgument } from './standing.ts';
 import { addStanding, requireStandingPossible } from './standing-uses.ts';
 
 /** Requests an approval and makes it a standing one. */
-async function stand(bench: Bench, wish: Parameters<typeof requireStandingPossible>[1], input: JsonObject = { path: 'reports/a' }) {
+async function stand(
+  bench: Bench,
+  wish: Parameters<typeof requireStandingPossible>[1],
+  input: JsonObject = { path: 'reports/a' },
+) {
   const id = approvalIdOf(await bench.send({ input }));
   const approval = await bench.store.approvals.get(id);
   if (!approval) throw new Error('It is gone.');

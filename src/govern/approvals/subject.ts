@@ -4,7 +4,7 @@ import type { DecidedCall, InputResponses } from '../../core/call.ts';
 import type { ApprovalSubject } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { sensitiveIn, sensitiveWord } from '../sensitive.ts';
-import { digestOf } from './binding.ts';
+import { approvalKind, digestOf } from './binding.ts';
 import type { ApprovalPlan } from './next-approval.ts';
 
 // Lower-case base32 without the characters that look alike.
@@ -54,14 +54,14 @@ export function newApproval(call: DecidedCall, options: NewApproval): StoredAppr
 }
 
 function subjectOf(call: DecidedCall, { inputResponses, fileOf }: NewApproval): ApprovalSubject {
-  const { kind, target, input, extraParams, hooked } = call;
+  const { target, input, extraParams, hooked } = call;
   const { description } = target.definition;
   const located = target.servers.flatMap((server) => {
     const file = fileOf(server);
     return file === undefined ? [] : [[server, file] as const];
   });
   return {
-    kind,
+    kind: approvalKind(call),
     name: target.publicName,
     servers: target.servers,
     digest: target.digest,
@@ -78,11 +78,13 @@ function subjectOf(call: DecidedCall, { inputResponses, fileOf }: NewApproval): 
 }
 
 /** Returns every reason why a call may be risky; `routine` if only a mode or a rule asks. */
-export function reasonsFor({ target, decision, hooked, input, meta, extraParams }: DecidedCall): readonly string[] {
+export function reasonsFor(call: DecidedCall): readonly string[] {
+  const { target, decision, hooked, input, meta, extraParams, sampling } = call;
   const { facts, kind, name } = target;
   const inName = kind === 'tool' ? sensitiveWord({ [name]: null }, false) : undefined;
   const inArguments = sensitiveIn({ input, meta, ...(extraParams && { extraParams }) }, !facts.readOnly);
   const found = [
+    sampling ? decision.reason : undefined,
     decision.rule.startsWith('policies') ? decision.reason : undefined,
     hooked?.asks,
     facts.requiresApproval ? 'The tool requires approval.' : undefined,

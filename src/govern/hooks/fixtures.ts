@@ -10,6 +10,7 @@ import type { HookFunctions } from '../../core/records/hook.ts';
 import { openWatchdog } from '../../process/watchdog.ts';
 import type { AuditRecord, Later } from '../../store/audit-log.ts';
 import type { OpenApprovalFlow } from '../approve.ts';
+import type { Taints } from '../policy/taints.ts';
 import { currentHooks, hookStage } from './hooks.ts';
 
 export type WrittenHooks = Partial<Settings['hooks']>;
@@ -21,6 +22,7 @@ export const LONGEST_MS = 60_000;
 export interface StageExtras {
   readonly sampling?: Pick<Settings['sampling'], 'permission'>;
   readonly openFlow?: OpenApprovalFlow;
+  readonly taints?: Taints;
 }
 
 /** Opens a stage with these hooks, and keeps the audit records that it writes. */
@@ -40,7 +42,9 @@ export function withHooks(
   const records: AuditRecord[] = [];
   const append = (record: Later<AuditRecord>) => void records.push(typeof record === 'function' ? record() : record);
   const settings = { hooks: { ...SETTING_DEFAULTS.hooks, ...written }, sampling };
-  const parts = { audit: { append }, watchdog, env, cwd: () => folder, clock: () => 1_700_000_000_500, openFlow };
+  const taints = extras.taints && { taints: extras.taints };
+  const clock = () => 1_700_000_000_500;
+  const parts = { audit: { append }, watchdog, env, cwd: () => folder, clock, openFlow, ...taints };
   const stage = hookStage(currentHooks(() => settings, functions, parts));
   const program = (name: string, script: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);

@@ -6,6 +6,7 @@ import type { Clock } from '../../core/time.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
 import type { OpenApprovalFlow } from '../approve.ts';
+import type { Taints } from '../policy/taints.ts';
 
 /** A command or webhook of `hooks` in the configuration. */
 export type ConfiguredHook = Settings['hooks'][HookEventName][number];
@@ -20,6 +21,8 @@ export interface HookParts {
   readonly clock: Clock;
   /** Opens the flow of approvals, for sampling requests. */
   readonly openFlow: OpenApprovalFlow;
+  /** The labels of sessions; without them, approval rules of sampling requests see none. */
+  readonly taints?: Taints;
 }
 
 /** The hooks in force, and the parts that run them. */

@@ -3,6 +3,7 @@ import { serverOf } from '../../core/call/continuation.ts';
 import type { InputRequest, InputResponse, InputResponses, ResolvedCall, Result } from '../../core/call.ts';
 import type { Configured } from './hook.ts';
 import { judge } from './judge.ts';
+import type { SamplingRequest } from './sampling-approval.ts';
 
 /** Runs the hooks after each input response for a server. A withheld response is replaced by a refusal. */
 export async function checkResponses(configured: Configured, call: ResolvedCall): Promise<ResolvedCall> {
@@ -40,7 +41,8 @@ export async function checkRequests(
   for (const [key, request] of requests) {
     const about = { call, event: () => ({ call, server, request }) };
     const isRefused = await denies(judge(configured, 'beforeInputRequest', about));
-    if (isRefused || !(await isSamplingAllowed(configured, call, { server, request }))) refused.push(key);
+    if (isRefused || !(await isSamplingAllowed(configured, call, { server, key, request, continuation })))
+      refused.push(key);
   }
   if (refused.length === 0) return undefined;
   const isWhole = continuation.kind === 'upstream' || continuation.kind === 'call-again';
@@ -50,14 +52,14 @@ export async function checkRequests(
 
 /** Applies `sampling.permission` to a sampling request. All other requests are allowed. */
 async function isSamplingAllowed(
-  { sampling, parts: { openFlow } }: Configured,
+  { sampling, parts }: Configured,
   call: ResolvedCall,
-  asked: { readonly server: string; readonly request: InputRequest },
+  asked: SamplingRequest,
 ): Promise<boolean> {
   if (asked.request.method !== 'sampling/createMessage' || sampling === 'allow') return true;
   if (sampling === 'deny') return false;
   const { isSamplingApproved } = await import('./sampling-approval.ts');
-  return isSamplingApproved(openFlow, call, asked);
+  return isSamplingApproved(parts, call, asked);
 }
 
 async function denies(judgements: ReturnType<typeof judge>): Promise<boolean> {
