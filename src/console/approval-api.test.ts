@@ -9,6 +9,7 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
   JSON_HEADERS,
+  modern,
   TOKEN,
 } from '../gateway/fixtures.ts';
 import { COMMAND_PROOF } from './command-wire.ts';
@@ -17,13 +18,13 @@ const ROLES = { approver: 'approver', auditor: 'auditor', agent: 'user', other: 
 type Name = keyof typeof ROLES | 'owner';
 
 /** A gateway whose calls need an approval, and which keeps no request open for it. */
-async function open(more: JsonObject = {}) {
+async function open(more: JsonObject = {}, settings: JsonObject = {}) {
   const apiKeys = Object.entries(ROLES).map(([name, role]) => ({
     ...{ name, roles: [role] },
     sha256: createHash('sha256').update(`hk_${name}`).digest('hex'),
   }));
   const demo = recordingServer({ add: () => text('done') });
-  const config = { mode: 'strict', approvals: { keepOpenMs: 0, ...more }, gateway: { apiKeys } };
+  const config = { mode: 'strict', approvals: { keepOpenMs: 0, ...more }, gateway: { apiKeys }, ...settings };
   const gateway = await gatewayUnderTest({ servers: { demo }, config });
   return { gateway, demo, ...apiOf(gateway) };
 }
@@ -56,6 +57,22 @@ function apiOf({ send, post }: GatewayUnderTest) {
 }
 
 describe('/api/approvals', () => {
+  verifies(
+    'G7',
+    'does not approve a call of an anonymous client with the token that every client of the user has',
+    async () => {
+      const { gateway, decide, list, demo } = await open({}, { profiles: { open: { auth: 'none' } } });
+      const [message, headers] = modern('tools/call', { name: 'mcp__demo__add', arguments: {} });
+      const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+      await gateway.send({ path: '/mcp/open', headers: { ...JSON_HEADERS, ...headers }, body });
+      const [waiting] = await list('owner');
+      const approve = `${waiting?.id}/approve`;
+      expect(await decide('owner', approve)).toMatchObject({ status: 403, json: { code: 'PERMISSION_DENIED' } });
+      expect(demo.calls.length).toBe(0);
+      expect(await decide('owner', approve, { proof: COMMAND_PROOF_VALUE })).toMatchObject({ status: 200 });
+    },
+  );
+
   verifies('G7', 'approves a call, which then runs once', async () => {
     const { call, request, decide, demo, list } = await open();
     const id = await request('agent');

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { ANONYMOUS_ID } from '../core/call/caller.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../core/call/vault-principal.ts';
 import type { Caller, Json, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -106,10 +107,11 @@ async function requireOtherRequester(approvals: Approvals, id: string, incoming:
   const { by, isCommand } = incoming;
   if (vaultPrincipal(by) !== OWNER_PRINCIPAL || isCommand()) return;
   const { requestedBy } = await approvals.get(by, id);
-  if (vaultPrincipal({ id: requestedBy, roles: ['owner'] }) !== OWNER_PRINCIPAL) return;
+  const isOther = vaultPrincipal({ id: requestedBy, roles: ['owner'] }) !== OWNER_PRINCIPAL;
+  if (isOther && requestedBy !== ANONYMOUS_ID) return;
   throw new HeddleError(
     'PERMISSION_DENIED',
-    `The token of the gateway cannot approve ${id}, a call of the same user.`,
+    `The token of the gateway cannot approve ${id}, a call that may be of the same user.`,
     {
       fix: `Run \`heddle approvals approve ${id}\` in a terminal, or use the key of an approver.`,
     },

@@ -1,6 +1,6 @@
 import { nameFor } from '../core/call/name-for.ts';
 import { isTaskCancel } from '../core/call/task.ts';
-import type { DecidedCall, Decision, ResolvedCall } from '../core/call.ts';
+import type { DecidedCall, Decision, ResolvedCall, ServerContinuation } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import type { AuditLog } from '../store/audit-log.ts';
@@ -48,11 +48,20 @@ const withTaint =
   (decide: Decide, taints: Taints | undefined) =>
   (call: ResolvedCall): Decision => {
     const { caller, target, continuation } = call;
-    if (continuation?.kind === 'task') return decide(caller, target);
+    if (continuation?.kind === 'task') return asBegun(decide(caller, target), continuation);
     if (!taints?.isTracked()) return decide(caller, target, call);
     const taint = taints.labelsOf(caller);
     return { ...decide(caller, target, { ...call, taint }), taint };
   };
+
+/**
+ * The mode asks about a task without proof of an approval: then a rule on arguments allowed its call, and the result would
+ * be lost. A rule that asks is newer than the call, and counts.
+ */
+function asBegun(decision: Decision, { approved }: Pick<ServerContinuation, 'approved'>): Decision {
+  if (decision.effect !== 'ask' || approved || !decision.rule.startsWith('mode ')) return decision;
+  return { ...decision, effect: 'allow', reason: 'The call was allowed when it began.' };
+}
 
 /** Adds the wish of a hook for an approval. It turns an allowed call into one that asks. */
 function withHooks({ hooked }: ResolvedCall, decision: Decision): Decision {

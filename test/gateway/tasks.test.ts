@@ -217,6 +217,20 @@ describe('a server that returns an invalid task', () => {
     expect((await call('slow')).result).toMatchObject({ isError: true });
   });
 
+  verifies('G3', 'of a call that a rule on arguments allowed gives its result, though the mode asks', async () => {
+    const rule = {
+      name: 'far',
+      effect: 'allow',
+      tools: ['mcp__demo__slow'],
+      when: 'args.label == "far"',
+      reason: 'ok',
+    };
+    const { call, waitForStatus, up } = await opened({ config: { mode: 'strict', policies: [rule] } });
+    const { result } = await call('slow', { ms: 1, label: 'far' });
+    expect(await waitForStatus(String(result.taskId), 'completed')).toMatchObject({ status: 'completed' });
+    expect(up.requests.filter(([method]) => method === 'tasks/cancel')).toEqual([]);
+  });
+
   verifies('P3', 'has invalid times corrected', async () => {
     const odd = { ttlMs: -1, pollIntervalMs: 'soon', createdAt: 7, task: {}, requestState: 's', result: {} };
     const { call } = await opened({}, changed(odd));

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/schema/schema.ts';
-import { requireRole } from '../../core/call/caller.ts';
+import { ANONYMOUS_ID, requireRole } from '../../core/call/caller.ts';
 import type { Caller, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { PolicySubject } from '../../core/records/policy.ts';
@@ -41,7 +41,7 @@ async function callerNamed({ keys, settings }: SubjectOptions, id: string): Prom
   if (key) {
     return { id, roles: key.roles, via: 'gateway', ...(key.profile !== undefined && { profile: key.profile }) };
   }
-  const ids = ['owner', 'library', 'anonymous', ...all.map(({ name }) => `key:${name}`)];
+  const ids = ['owner', 'library', ANONYMOUS_ID, ...all.map(({ name }) => `key:${name}`)];
   const meant = closest(id, ids) ?? all.find(({ name }) => name === id)?.name;
   throw new HeddleError('NAME_UNKNOWN', `There is no caller ${id}.`, {
     fix:

@@ -4,6 +4,9 @@ import { HeddleError } from '../errors.ts';
 /** All roles, the most powerful first. */
 export const ROLES = ['owner', 'operator', 'approver', 'auditor', 'user'] as const satisfies readonly Role[];
 
+/** The caller id of clients that a profile with `auth: none` admits. It may be any client of this machine. */
+export const ANONYMOUS_ID = 'anonymous';
+
 /** Throws PERMISSION_DENIED unless the caller has one of these roles. */
 export function requireRole(by: Caller, roles: readonly Role[]): void {
   if (by.roles.some((role) => roles.includes(role))) return;

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/schema/schema.ts';
+import { ANONYMOUS_ID } from '../../core/call/caller.ts';
 import type { Caller } from '../../core/call.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { RequestHead } from '../http-request.ts';
@@ -17,7 +18,7 @@ export interface AdmitterOptions {
   readonly isLocal: boolean;
 }
 
-const ANONYMOUS: Caller = { id: 'anonymous', roles: ['user'], via: 'gateway' };
+const ANONYMOUS: Caller = { id: ANONYMOUS_ID, roles: ['user'], via: 'gateway' };
 const OTHER_PROFILE: AuthRefusal = { status: 403, message: 'This key is limited to another profile.' };
 const NO_CALLS: AuthRefusal = { status: 403, error: 'insufficient_scope', message: 'Calling needs the role `user`.' };
 
