@@ -73,6 +73,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'Find out what does not work, and why',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
+  builtin: {
+    summary: 'Serve a built-in server alone',
+    load: async () => (await import('./commands/builtin.ts')).builtin,
+  },
   completion: {
     summary: 'Print a completion script for a shell',
     load: async () => (await import('./commands/completion.ts')).completion,

@@ -115,6 +115,7 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   },
   key: firstOf('create', 'list', 'revoke'),
   secret: firstOf('set', 'list', 'rm'),
+  builtin: ({ before }) => (before.length === 0 ? ['filesystem'] : FILES),
   completion: firstOf(...SHELLS),
   add: () => FILES,
 };

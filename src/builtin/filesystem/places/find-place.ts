@@ -16,7 +16,7 @@ const MAX_LINKS = 40;
 export async function findPlace(roots: Roots, written: string, signal: AbortSignal): Promise<FilePlace> {
   const start = roots.locate(written);
   try {
-    const found = await resolveLinks(roots, start, (location) => walk(roots, location, signal));
+    const found = await resolveWithinRoots(roots, start, (location) => walk(roots, location, signal));
     return await canonicalPlace(roots, found);
   } catch (thrown) {
     throw explainFileError(thrown, { path: written, roots: roots.shown });
@@ -24,7 +24,7 @@ export async function findPlace(roots: Roots, written: string, signal: AbortSign
 }
 
 /** Takes steps until one does not end at a symbolic link. A step returns the path that the link leads to. */
-export async function resolveLinks<T>(
+export async function resolveWithinRoots<T>(
   roots: Roots,
   start: Location,
   step: (location: Location) => Promise<T | string>,

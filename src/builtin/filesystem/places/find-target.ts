@@ -2,7 +2,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quote, ToolFailure } from '../../tool-failure.ts';
 import { fileErrorCode } from './file-error.ts';
-import { canonicalPlace, linkTarget, openStart, resolveLinks } from './find-place.ts';
+import { canonicalPlace, linkTarget, openStart, resolveWithinRoots } from './find-place.ts';
 import type { FilePlace } from './place.ts';
 import type { Location, Roots } from './roots.ts';
 
@@ -33,7 +33,7 @@ export async function findTarget(options: TargetOptions): Promise<WriteTarget> {
   if (/[/\\]$/.test(path)) throw new ToolFailure(`${quote(path)} names a directory. Write the name of a file.`);
   const search = new TargetSearch(options);
   try {
-    return await resolveLinks(roots, roots.locate(path), (location) => search.step(location));
+    return await resolveWithinRoots(roots, roots.locate(path), (location) => search.step(location));
   } catch (thrown) {
     await search.undo();
     await search.close();
