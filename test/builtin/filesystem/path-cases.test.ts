@@ -30,7 +30,16 @@ function layMoreTraps({ root, outside }: { root: string; outside: string }): voi
 }
 
 // `%` stands for the directory that contains the roots. All of these lead outside.
-const CLIMBS = ['..', '../..', 'sub/../..', './..', 'sub/deep/../../..', 'self/self/../../..', 'missing/../..', './/..//'];
+const CLIMBS = [
+  '..',
+  '../..',
+  'sub/../..',
+  './..',
+  'sub/deep/../../..',
+  'self/self/../../..',
+  'missing/../..',
+  './/..//',
+];
 const OUTSIDE: readonly string[] = [
   ...CLIMBS.map((climb) => climb),
   ...CLIMBS.map((climb) => `${climb}/outside/secret.txt`),
