@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import type { Call, Caller, JsonObject } from '../src/core/call.ts';
 import type { Heddle } from '../src/heddle.ts';
@@ -22,7 +25,9 @@ export interface CredentialsResult {
   /** Callers with an account each at one modern server. */
   readonly callers: {
     readonly count: number;
-    readonly kilobytesPerConnection: number;
+    /** Memory of a process per connection, after a garbage collection: the median of 3 processes. */
+    readonly heapKilobytes: number;
+    readonly rssKilobytes: number;
     /** Sockets between Heddle and the server right after the last call, and once idle sockets are closed. */
     readonly sockets: number;
     readonly idleSockets: number;
@@ -31,8 +36,10 @@ export interface CredentialsResult {
 
 const CREDENTIALS = ['none', 'bearer', 'dpop'] as const;
 type Credentials = (typeof CREDENTIALS)[number];
-const CALLERS = 1000;
-const CONCURRENCY = 32;
+/** The callers of `callers-memory.ts`. */
+export const CALLERS = 1000;
+const MEMORY_REPS = 3;
+export const CONCURRENCY = 32;
 const TURN = 100;
 const NOTHING: Usage = { wallMs: 0, cpuMs: 0 };
 const ENV = { HEDDLE_SECRET_KEY: 'bench' };
@@ -60,11 +67,12 @@ export function showCredentialsSuite({ rates, callers }: CredentialsResult): str
   const rows = rates.map(({ name, callsPerSecond, cpu, median }) => [
     ...[name, showRatio(callsPerSecond), showRatio(cpu), median.toFixed(0)],
   ]);
-  const { count, kilobytesPerConnection, sockets, idleSockets } = callers;
+  const { count, heapKilobytes, rssKilobytes, sockets, idleSockets } = callers;
   return [
     `\nCredentials: ratio to no credential in the same repetition\n`,
     table([['', 'calls/s ratio', 'CPU per call ratio', 'calls/s (context)'], ...rows]),
-    `${count} callers with an account each: ${kilobytesPerConnection.toFixed(1)} kB per connection, `,
+    `${count} callers with an account each: ${heapKilobytes.toFixed(1)} kB of heap and `,
+    `${rssKilobytes.toFixed(1)} kB of resident memory per connection, `,
     `${sockets} sockets after the last call, ${idleSockets} when idle\n`,
   ].join('');
 }
@@ -133,36 +141,47 @@ async function runCalls(heddle: Heddle, server: string, calls: number): Promise<
   return { wallMs: performance.now() - startedAt, cpuMs: (user + system) / 1000 };
 }
 
-async function measureCallers(server: Server, folder: string): Promise<CredentialsResult['callers']> {
+/** Measures processes of their own, so that neither the server nor earlier calls count. */
+export async function measureCallers(server: Server, folder: string): Promise<CredentialsResult['callers']> {
   const url = urlOf(server, 'mine');
-  const callers = Array.from(
-    { length: CALLERS },
-    (_, at): Caller => ({ id: `key:${at}`, roles: ['user'], via: 'gateway' }),
-  );
   await storeGrants(
     folder,
-    callers.map(({ id }) => grantFor(url, id)),
+    Array.from({ length: CALLERS }, (_, at) => grantFor(url, callerAt(at).id)),
   );
-  const heddle = await openWith(folder, { mine: { type: 'http', url, oauth: { credentials: 'user' } } });
-  try {
-    const [warm, ...rest] = callers as [Caller, ...Caller[]];
-    await callEcho(heddle, 'mine', warm);
-    const before = heapKilobytes();
-    let at = 0;
-    const work = async () => {
-      for (let next = rest[at++]; next; next = rest[at++]) await callEcho(heddle, 'mine', next);
-    };
-    await Promise.all(Array.from({ length: CONCURRENCY }, work));
-    const sockets = await connectionsOf(server);
-    const kilobytesPerConnection = (heapKilobytes() - before) / rest.length;
-    await new Promise((resolve) => setTimeout(resolve, 6000)); // Longer than sockets are kept alive.
-    return { count: CALLERS, kilobytesPerConnection, sockets, idleSockets: await connectionsOf(server) };
-  } finally {
-    await heddle.close();
-  }
+  const measured: MeasuredCallers[] = [];
+  for (let rep = 1; rep <= MEMORY_REPS; rep++) measured.push(await measureProcess(server, folder));
+  const medianOf = (key: keyof MeasuredCallers) => median(measured.map((one) => one[key]));
+  return {
+    count: CALLERS,
+    ...{ heapKilobytes: medianOf('heapKilobytes'), rssKilobytes: medianOf('rssKilobytes') },
+    ...{ sockets: medianOf('sockets'), idleSockets: Math.max(...measured.map(({ idleSockets }) => idleSockets)) },
+  };
 }
 
-async function callEcho(heddle: Heddle, server: string, caller: Caller): Promise<void> {
+type MeasuredCallers = Omit<CredentialsResult['callers'], 'count'>;
+
+/** Starts `callers-memory.ts`, which prints its memory and stays until its input ends. */
+async function measureProcess(server: Server, folder: string): Promise<MeasuredCallers> {
+  const script = join(import.meta.dirname, 'callers-memory.ts');
+  const child = spawn(process.execPath, ['--expose-gc', script, urlOf(server, 'mine'), folder], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout });
+  const line = await Promise.race([once(lines, 'line'), ended.then(() => [])]);
+  if (typeof line[0] !== 'string') throw new Error('The measured process ended early.');
+  const sockets = await connectionsOf(server);
+  await new Promise((resolve) => setTimeout(resolve, 6000)); // Longer than sockets are kept alive.
+  const idleSockets = await connectionsOf(server);
+  child.stdin.end();
+  await ended;
+  return { ...(JSON.parse(line[0]) as Pick<MeasuredCallers, 'heapKilobytes' | 'rssKilobytes'>), sockets, idleSockets };
+}
+
+/** Returns one of the callers, each with an account of its own. */
+export const callerAt = (at: number): Caller => ({ id: `key:${at}`, roles: ['user'], via: 'gateway' });
+
+export async function callEcho(heddle: Heddle, server: string, caller: Caller): Promise<void> {
   const call: Call = {
     ...{
       id: crypto.randomUUID(),
@@ -197,13 +216,8 @@ async function storeGrants(home: string, grants: readonly Grant[]): Promise<void
   await store.close();
 }
 
-const openWith = (home: string, mcpServers: JsonObject): Promise<Heddle> =>
+export const openWith = (home: string, mcpServers: JsonObject): Promise<Heddle> =>
   openHeddle({ config: { mcpServers }, env: { ...ENV, HEDDLE_HOME: home }, cwd: home });
-
-function heapKilobytes(): number {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed / 1024;
-}
 
 const urlOf = (server: Server, path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${path}`;
 
@@ -219,7 +233,7 @@ const RESULTS: Readonly<Record<string, JsonObject>> = {
 };
 
 /** Starts a modern server that accepts every request whose path is not protected, or that has a token. */
-async function openEcho(): Promise<Server> {
+export async function openEcho(): Promise<Server> {
   const server = createServer(async (request, response) => {
     const { id, method } = (await json(request)) as { id?: number; method: string };
     const isAllowed = request.url === '/none' || request.headers.authorization !== undefined;

@@ -60,6 +60,8 @@ export interface TokenVault {
   put(grant: Grant, epoch: number): Promise<boolean>;
   /** Removes the grants of a principal for a server, also those of an unknown key; false when there were none. */
   remove(serverUrl: string, principal: string): Promise<boolean>;
+  /** Returns a number that grows when any process writes or removes tokens. It may grow at other times, too. */
+  version(): Promise<number>;
   /** Returns the URLs of the servers that a principal has grants for. Opens none of them. */
   serversOf(principal: string): Promise<readonly string[]>;
   /** Returns a label of every grant. Those of an unknown key are listed too. */

@@ -159,6 +159,22 @@ verifies('A1', 'uses a newer credential of another process at once', async () =>
   expect(seen.slice(requests).every((one) => one.endsWith('Bearer good'))).toBe(true);
 });
 
+verifies('A2', 'sends no token of an open connection after a logout in another process', async () => {
+  const { url, seen } = await serve();
+  const [folder, time] = [await temporaryFolder(), { now: START }];
+  await signIn(folder, url, START);
+  const { call } = await open(folder, { url }, time);
+  await expect(call()).resolves.toMatchObject({ kind: 'complete' });
+  const home = join(folder, 'home');
+  const store = await openStore({ location: join(home, 'heddle.sqlite'), home, env: {}, clock: () => time.now });
+  expect(await store.vault.remove(url, SHARED_PRINCIPAL)).toBe(true);
+  await store.close();
+  const requests = seen.length;
+  time.now += 100;
+  await expect(call()).rejects.toMatchObject({ code: 'AUTH_NEEDED' });
+  expect(seen.slice(requests).filter((one) => one.includes('good'))).toEqual([]);
+});
+
 verifies('A1', 'tries a corrected header at once, without waiting for the end of a refusal', async () => {
   const { url, seen } = await serve();
   const folder = await temporaryFolder();

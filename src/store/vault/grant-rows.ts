@@ -3,7 +3,7 @@ import { type SqlRow, type Statements, sql } from '../statements.ts';
 import type { Grant, GrantLabel, TokenVault } from '../token-vault.ts';
 import { dpopKeys } from './dpop-key-rows.ts';
 import { type RowSealer, unknownKey } from './row-sealer.ts';
-import { nextEpoch, tableIn } from './vault-tables.ts';
+import { nextEpoch, readEpoch, tableIn } from './vault-tables.ts';
 
 /** A row of the table `grants`. Rows of different keys stand beside each other: none overwrites one of an unknown key. */
 export interface GrantRow extends SqlRow {
@@ -94,6 +94,7 @@ export function tokenVault(statements: Statements, sealer: RowSealer): TokenVaul
       return removed.length > 0;
     },
     dpopKey: dpopKeys(statements, sealer),
+    version: () => readEpoch(statements),
     async serversOf(principal) {
       const rows = await statements.read(sql`SELECT DISTINCT server_url FROM ${grants} WHERE principal = ${principal}`);
       return rows.map(({ server_url }) => String(server_url)).toSorted();

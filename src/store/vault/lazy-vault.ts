@@ -11,6 +11,7 @@ export function lazyVault(use: WithVault): Vault {
       put: (grant, epoch) => use(({ vault }) => vault.put(grant, epoch)),
       remove: (serverUrl, principal) => use(({ vault }) => vault.remove(serverUrl, principal)),
       dpopKey: (owner, generate) => use(({ vault }) => vault.dpopKey(owner, generate)),
+      version: () => use(({ vault }) => vault.version()),
       serversOf: (principal) => use(({ vault }) => vault.serversOf(principal)),
       labels: () => use(({ vault }) => vault.labels()),
     },

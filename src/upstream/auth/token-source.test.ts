@@ -3,7 +3,7 @@ import { memoryStore } from '../../../test/memory-store.ts';
 import { verifies } from '../../../test/requirements.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Grant, TokenVault } from '../../store/token-vault.ts';
-import { tokenLeaseName } from './token-lease.ts';
+import { TOKEN_LEASE_MS, tokenLeaseName } from './token-lease.ts';
 import { isDue, lasts } from './token-lifetime.ts';
 import { type TokenSourceOptions, tokenSource } from './token-source.ts';
 
@@ -67,6 +67,31 @@ verifies('A3', 'returns valid tokens synchronously', async () => {
   expect(source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
 });
 
+verifies('A3', 'notices at the next request that another process removed or replaced the tokens', async () => {
+  const { time, vault, leases, open } = await setup([grantOf()]);
+  const source = open({ renew: async () => undefined });
+  expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
+  const lease = await leases.acquire(tokenLeaseName(SERVER, 'shared'), 1000);
+  await vault.put(grantOf({ accessToken: 'other' }), lease?.epoch ?? 0);
+  if (lease) await leases.release(lease);
+  time.now += 100;
+  expect(await source.fresh(signal)).toMatchObject({ accessToken: 'other' });
+  expect(source.fresh(signal)).toMatchObject({ accessToken: 'other' });
+  await vault.remove(SERVER, 'shared');
+  time.now += 100;
+  expect(await source.fresh(signal)).toBeUndefined();
+});
+
+verifies('A3', 'goes on with its tokens while the store cannot be read', async () => {
+  const { time, vault, open } = await setup([grantOf()]);
+  const broken = { ...vault };
+  const source = open({ vault: broken });
+  expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
+  broken.version = () => Promise.reject(new HeddleError('STORE_UNAVAILABLE', 'The store is away.'));
+  time.now += 100;
+  expect(await source.fresh(signal)).toMatchObject({ accessToken: 'a1' });
+});
+
 verifies('A3', 'makes one token request for 100 requests of four sources with expired tokens', async () => {
   const { time, open, requests, vault } = await setup([grantOf()]);
   time.now += HOUR;
@@ -97,12 +122,13 @@ verifies('A3', 'waits for the lease of another process and uses the tokens that 
   expect(requests).toEqual([]);
 });
 
-verifies('A3', 'renews after the lease of a killed process has expired', async () => {
+verifies('A3', 'renews after the lease of a killed process has expired, 15 s at most', async () => {
+  expect(TOKEN_LEASE_MS).toBeLessThanOrEqual(15_000);
   const { time, open, requests, leases } = await setup([grantOf()]);
   time.now += HOUR;
-  await leases.acquire(tokenLeaseName(SERVER, 'shared'), 20_000);
+  await leases.acquire(tokenLeaseName(SERVER, 'shared'), TOKEN_LEASE_MS);
   const waiting = open().fresh(signal);
-  time.now += 20_001;
+  time.now += TOKEN_LEASE_MS + 1;
   expect(await waiting).toMatchObject({ accessToken: 'a2' });
   expect(requests).toHaveLength(1);
 });

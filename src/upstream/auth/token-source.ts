@@ -54,29 +54,24 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
   const { vault, serverUrl, principal, clock } = options;
   const name = tokenLeaseName(serverUrl, principal);
   const running = renewalsIn(vault);
-  let known: Grant | undefined;
+  const stored = storedTokens(options);
   let pausedUntil = 0;
   const renewing = keepingUnsaved(options);
-
-  async function reread(): Promise<Grant | undefined> {
-    const found = await vault.find(serverUrl, principal);
-    known = found && (options.accepts?.(found) ?? true) ? found : undefined;
-    return known;
-  }
 
   /** Joins the renewal of this process, or starts it. */
   async function renewed(refused: string | undefined): Promise<Grant | undefined> {
     for (;;) {
       const earlier = running.get(name);
       const renewal = earlier ?? start(refused);
-      known = await renewal;
+      const known = await renewal;
+      stored.known = known;
       // An earlier renewal may have found the refused tokens still valid by their expiry.
       if (!earlier || !known || known.accessToken !== refused) return known;
     }
   }
 
   function start(refused: string | undefined): Promise<Grant | undefined> {
-    const renewal = renewOnce(renewing, reread, refused).finally(() => {
+    const renewal = renewOnce(renewing, stored.reread, refused).finally(() => {
       running.delete(name);
       options.renewals?.delete(renewal);
     });
@@ -95,27 +90,104 @@ export function tokenSource(options: TokenSourceOptions): TokenSource {
       if (!isTemporary(error)) throw error;
       failure = error;
     }
-    const stored = known ?? (await reread());
+    const older = stored.known ?? (await stored.reread());
     pausedUntil = clock() + RETRY_PAUSE_MS;
-    if (stored && lasts(stored, clock())) return stored;
+    if (older && lasts(older, clock())) return older;
     if (failure) throw failure;
     return undefined;
   }
 
+  /** Looks for changes of the vault by other processes, such as a logout, before tokens are used again. */
+  async function freshAgain(signal = AbortSignal.timeout(LONGEST_WAIT_MS)): Promise<Grant | undefined> {
+    await abortable(stored.update(), signal);
+    return usable(clock()) ?? freshLater(signal);
+  }
+
+  /** Returns the tokens that this source used last, if they need no renewal or none can be had now. */
+  function usable(now: number): Grant | undefined {
+    const { known } = stored;
+    return known && (!isDue(known, now) || (now < pausedUntil && lasts(known, now))) ? known : undefined;
+  }
+
   return {
-    current: () => known,
-    reread,
+    current: () => stored.known,
+    reread: stored.reread,
     fresh(signal) {
       const now = clock();
-      if (known && !isDue(known, now)) return known;
-      if (known && now < pausedUntil && lasts(known, now)) return known;
-      return freshLater(signal);
+      if (stored.known && stored.isStale(now)) return freshAgain(signal);
+      return usable(now) ?? freshLater(signal);
     },
     async renewAfter(refused, signal) {
+      const { known } = stored;
       if (known && known.accessToken !== refused.accessToken) return known;
       return await abortable(renewed(refused.accessToken), signal);
     },
   };
+}
+
+/** The tokens of the vault, as they were read or renewed last. */
+function storedTokens({ vault, serverUrl, principal, clock, accepts }: TokenSourceOptions) {
+  const watch = watchOf(vault);
+  /** The version of the vault at which the tokens were read, or an older one. */
+  let seen = 0;
+  const stored = {
+    known: undefined as Grant | undefined,
+    isStale: (now: number): boolean => seen !== watch.version || watch.isDue(now),
+    async reread(): Promise<Grant | undefined> {
+      await watch.check(clock());
+      seen = watch.version;
+      const found = await vault.find(serverUrl, principal);
+      stored.known = found && (accepts?.(found) ?? true) ? found : undefined;
+      return stored.known;
+    },
+    /** Reads the tokens again if another process has changed the vault. */
+    async update(): Promise<void> {
+      await watch.check(clock());
+      if (seen !== watch.version) await stored.reread();
+    },
+  };
+  return stored;
+}
+
+/** The longest time for which changes of the vault by other processes go unnoticed. A read for each call costs too much. */
+const WATCH_MS = 100;
+
+/** The version of a vault, as it was read last. */
+interface VaultWatch {
+  readonly version: number;
+  isDue(now: number): boolean;
+  /** Reads the version if that is due, once for all that wait. Keeps the earlier one if the store cannot be read. */
+  check(now: number): Promise<void>;
+}
+
+const watches = new WeakMap<TokenVault, VaultWatch>();
+
+/** Returns the watch that all tokens of a vault share. */
+function watchOf(vault: TokenVault): VaultWatch {
+  let [version, readAt] = [0, Number.NEGATIVE_INFINITY];
+  let reading: Promise<void> | undefined;
+
+  const isDue = (now: number) => Math.abs(now - readAt) >= WATCH_MS;
+
+  async function read(now: number): Promise<void> {
+    version = await vault.version().catch(() => version);
+    readAt = now;
+    reading = undefined;
+  }
+
+  const watch = watches.get(vault) ?? {
+    get version() {
+      return version;
+    },
+    isDue,
+    async check(now) {
+      if (!isDue(now)) return;
+      reading ??= read(now);
+      await reading;
+    },
+  };
+  watches.set(vault, watch);
+  return watch;
 }
 
 /** Renews with the tokens of the last renewal if they could not be written: the old refresh token may be used up. */
