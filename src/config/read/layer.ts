@@ -6,7 +6,7 @@ import { configSchema, type Settings, settingPaths } from '../schema/schema.ts';
 import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
 import { fieldLocations } from './field-locations.ts';
-import { type LayerPolicy, policiesIn } from './layer-policies.ts';
+import { conditionLocator, type LayerPolicy, policiesIn } from './layer-policies.ts';
 import { isOwnEntry } from './own-entry.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
 import { keysAt } from './schema-keys.ts';
@@ -29,6 +29,8 @@ export interface LayerSetting {
   readonly path: readonly string[];
   readonly value: Json;
   readonly at: SourceLocation;
+  /** Returns a function that locates a character of a text within the value. */
+  readonly locate?: (path: JsonPath, text?: string) => (offset: number) => SourceLocation;
   /** True for a value that replaces an invalid rule: no other layer overrides it. */
   readonly isForced?: true;
   /** True for a mode that counts only where the mode of the other layers is `open`. */
@@ -135,7 +137,10 @@ function readSettings(findings: readonly DocumentFinding[], context: EntryContex
     const found = valueAt(value, path);
     // Rules are read one by one: an invalid one must not put the others out of force.
     if (found === undefined || path[0] === 'policies' || wrong.some((bad) => overlaps(bad.path, path))) return [];
-    return [{ path, value: found, at: document.locate(path, 'name') }];
+    const at = document.locate(path, 'name');
+    return [
+      { path, value: found, at, locate: (inside, text) => conditionLocator(document, [...path, ...inside], text) },
+    ];
   });
   return {
     settings: wrong.reduce(withFallback, sound),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ROLES } from '../../core/call/caller.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import { isRulePattern, meantRule, RULE_FORMS } from '../../core/text/rule-pattern.ts';
 import { JWT_ALGORITHMS, SETTING_DEFAULTS } from './defaults.ts';
 
@@ -63,21 +64,31 @@ const approver = z
     'must be `role:<role>`, `key:<name>`, `local:<user>`, `owner`, `library` or `<issuer>#<sub>`',
   );
 
+/** Returns how many approvers there can be; the user of this machine has several names. A role has any number. */
+function mostApprovers(approvers: readonly string[]): number {
+  if (approvers.some((one) => one.startsWith('role:'))) return Number.POSITIVE_INFINITY;
+  return new Set(approvers.map((id) => vaultPrincipal({ id, roles: ['owner'] }))).size;
+}
+
+const stage = z
+  .strictObject({
+    approvers: z.array(approver).min(1).max(100).describe('Identities that may decide in this stage.'),
+    need: z.int().min(1).max(20).default(1).describe('Approvals that the stage needs, each of another identity.'),
+  })
+  .superRefine(({ approvers, need }, context) => {
+    const most = mostApprovers(approvers);
+    if (need <= most) return;
+    const identities = most === 1 ? 'identity' : 'identities';
+    const message = `is more than the ${most} ${identities} of \`approvers\`, each of which counts once`;
+    context.addIssue({ code: 'custom', path: ['need'], message });
+  });
+
 const approvalRule = z.strictObject({
   name: label.describe('Name of the rule, unique among all rules.'),
   tools: toolPatterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
   callers: patterns.min(1).exactOptional().describe('Callers that it is about. All, if absent.'),
   when: expression.exactOptional().describe('Condition in CEL, as in `policies`.'),
-  stages: z
-    .array(
-      z.strictObject({
-        approvers: z.array(approver).min(1).max(100).describe('Identities that may decide in this stage.'),
-        need: z.int().min(1).max(20).default(1).describe('Approvals that the stage needs, each of another identity.'),
-      }),
-    )
-    .min(1)
-    .max(10)
-    .describe('Stages of the approval, in order.'),
+  stages: z.array(stage).min(1).max(10).describe('Stages of the approval, in order.'),
   notRequester: z.boolean().default(false).describe('True if the requester may not approve.'),
   timeoutMs: z
     .int()

@@ -93,15 +93,24 @@ const invalid = (message: string, fix: string, at: SourceLocation): Problem => (
   at,
 });
 
-/** Finds names that are used twice. Both rules count: neither file can put the rule of the other out of force. */
-function duplicates(rules: readonly ScopedPolicy[]): readonly Problem[] {
+/** Reports names that are used twice. Both rules count: neither file can put the rule of the other out of force. */
+const duplicates = (rules: readonly ScopedPolicy[]): readonly Problem[] =>
+  sameNames(rules).map(({ name, earlier, at }) => {
+    const message = `The name ${name} of a policy is used twice, first at ${earlier.file}:${earlier.line}.`;
+    return invalid(message, 'Rename one of the two.', at);
+  });
+
+interface NamedRule {
+  readonly rule: { readonly name: string };
+  readonly at: SourceLocation;
+}
+
+/** Finds the rules whose name an earlier rule has. */
+function sameNames(rules: readonly NamedRule[]) {
   const seen = new Map<string, SourceLocation>();
   return rules.flatMap(({ rule: { name }, at }) => {
     const earlier = seen.get(name);
-    if (earlier) {
-      const message = `The name ${name} of a policy is used twice, first at ${earlier.file}:${earlier.line}.`;
-      return [invalid(message, 'Rename one of the two.', at)];
-    }
+    if (earlier) return [{ name, earlier, at }];
     seen.set(name, at);
     return [];
   });
@@ -139,30 +148,44 @@ function lastValid(
   return [...broken].flatMap((file) => remembered.get(file) ?? []).filter((one) => !present.has(keyOf(one)));
 }
 
-/** An approval rule with the place of its list. */
+/** An approval rule with its place. */
 interface PlacedApprovalRule {
   readonly rule: Settings['approvals']['rules'][number];
   readonly at: SourceLocation;
+  readonly inCondition: (offset: number) => SourceLocation;
 }
 
 function approvalRulesOf({ settings }: Layer): readonly PlacedApprovalRule[] {
   const found = settings.filter(({ path }) => path.join('.') === 'approvals.rules');
-  return found.flatMap(({ value, at }) =>
-    (value as unknown as Settings['approvals']['rules']).map((rule) => ({ rule, at })),
+  return found.flatMap(({ value, at, locate = () => () => at }) =>
+    (value as unknown as Settings['approvals']['rules']).map((rule, index) => ({
+      rule,
+      at: locate([index])(0),
+      inCondition: locate([index, 'when'], rule.when),
+    })),
   );
 }
 
 /** Compiles the conditions of approval rules. Calls that meet an invalid one are refused. */
 function compileApprovalRules(rules: readonly PlacedApprovalRule[], compile: Compile | undefined) {
   const conditions = new Map<string, Condition>();
-  const problems: Problem[] = [];
-  for (const { rule, at } of rules) {
+  const problems: Problem[] = sameNames(rules).map(({ name, earlier, at }) => ({
+    ...{ level: 'error', code: 'CONFIG_INVALID', fix: 'Rename one of the two.', at },
+    message: `The name ${name} of an approval rule is used twice, first at ${earlier.file}:${earlier.line}. Both count.`,
+  }));
+  for (const { rule, inCondition } of rules) {
     const condition = rule.when === undefined ? undefined : compile?.(rule.when);
     if (!condition || rule.when === undefined) continue;
     if ('evaluate' in condition) conditions.set(rule.when, condition);
     else {
       const message = `\`when\` of the approval rule ${rule.name} is not valid: ${condition.message}. Calls that meet the rule are refused.`;
-      problems.push({ level: 'error', code: 'CONFIG_INVALID', message, fix: condition.fix, at });
+      problems.push({
+        level: 'error',
+        code: 'CONFIG_INVALID',
+        message,
+        fix: condition.fix,
+        at: inCondition(condition.offset),
+      });
     }
   }
   return { conditions, problems };
