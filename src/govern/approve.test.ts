@@ -78,6 +78,23 @@ describe('a call that needs an approval', () => {
     expect(await bench.send({ approved: 'self' })).toMatchObject({ kind: 'waiting' });
   });
 
+  verifies('G6', 'stays rejected for 10 minutes if the owner at the terminal approves it, too', async () => {
+    const bench = await approvalBench(grace);
+    const self = (input = {}) => bench.send({ approved: 'self', input });
+    for (const n of [1, 2, 3]) {
+      const id = approvalIdOf(await bench.send({ input: { n } }));
+      await bench.flow.decide(ops, id, { verdict: 'reject', note: 'Not on a Friday.' });
+      await expect(self({ n })).rejects.toMatchObject({
+        code: 'APPROVAL_REJECTED',
+        message: expect.stringContaining('Not on a Friday.'),
+      });
+    }
+    await expect(self({ n: 4 })).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
+    expect(bench.reached).toEqual([]);
+    bench.now += 600_000;
+    await expect(self({ n: 4 })).resolves.toEqual(text('done'));
+  });
+
   verifies('G6', 'is refused at once if no approver is asked or none can decide', async () => {
     const bench = await approvalBench();
     bench.approvals = { unattended: true };

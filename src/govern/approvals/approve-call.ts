@@ -11,7 +11,7 @@ import { approvalKind, bindingOf, digestOf } from './binding.ts';
 import { continueCall, untilEnd, withNewProof } from './continue-call.ts';
 import { approvalForm, verdictIn } from './form.ts';
 import { isKnown } from './identities.ts';
-import { type ApprovingCall, requestApproval } from './open-approval.ts';
+import { type ApprovingCall, requestApproval, requireNotRejected } from './open-approval.ts';
 import { isDecidedByRequester, planOf } from './plan.ts';
 import { BY_FORM, deciderOf, mayApproveIn, stageProgress } from './stage-progress.ts';
 import { useStanding } from './standing-uses.ts';
@@ -38,18 +38,36 @@ export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>,
   const plan = await planOf(first, flow.settings().approvals, flow.clock());
   const approving: ApprovingCall = { call: first, next, plan, binding, inputResponses, flow };
   if (isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) return selfApproved(approving, found);
-  const standing = await useStanding(approving);
-  if (standing) {
-    await settleUnneeded(found, `The standing approval ${standing.id} covers the call.`, flow);
-    return runApproved(approving, { id: standing.id, how: 'standing', by: [standing.approvedBy] });
-  }
-  return found ? answered(found, sent, approving) : requested(approving);
+  const own = await approvedBefore(found, approving);
+  if (own) return useApproval(own, approving);
+  const covered = await coveredByStanding(approving, found);
+  return covered ?? (found ? answered(found, sent, approving) : requested(approving));
 }
 
-/** Ends an approval that its call does not need any more. A used one stays. */
+/** Ends an approval that its call does not need any more. Throws if another dispatch of the call was faster: it runs once. */
 async function settleUnneeded(found: StoredApproval | undefined, reason: string, flow: ApprovalFlow): Promise<void> {
-  if (found?.status === 'used') throw alreadyUsed(found);
-  if (found) await flow.apply(found.id, { kind: 'void', reason });
+  if (!found) return;
+  const { approval, refusal } = await flow.apply(found.id, { kind: 'void', reason });
+  if (refusal) throw approvalEnded(approval) ?? alreadyUsed(approval);
+}
+
+/** Finds the approval that was given for exactly this call. It is used before a standing one. */
+async function approvedBefore(
+  found: StoredApproval | undefined,
+  { binding, plan, flow }: ApprovingCall,
+): Promise<StoredApproval | undefined> {
+  const own = found ?? (await flow.box.latest(binding));
+  if (own?.status !== 'approved') return undefined;
+  const { approval } = await flow.apply(own.id, { kind: 'replan', plan });
+  return approval.status === 'approved' ? approval : undefined;
+}
+
+/** Runs a call that a standing approval covers. Its own approval ends before the use is counted. */
+async function coveredByStanding(approving: ApprovingCall, found?: StoredApproval): Promise<Result | undefined> {
+  const standing = await useStanding(approving, ({ id }) =>
+    settleUnneeded(found, `The standing approval ${id} covers the call.`, approving.flow),
+  );
+  return standing && runApproved(approving, { id: standing.id, how: 'standing', by: [standing.approvedBy] });
 }
 
 /** Goes on with a requested approval, after the response to its form if there is one. */
@@ -100,7 +118,10 @@ async function requireSameCall(
 async function selfApproved(approving: ApprovingCall, found: StoredApproval | undefined): Promise<Result> {
   const { call, flow } = approving;
   if (flow.settings().approvals.unattended) throw unattended(call);
-  if (!found) return runApproved(approving, { how: 'self', by: [call.caller.id] });
+  if (!found) {
+    await requireNotRejected(approving);
+    return runApproved(approving, { how: 'self', by: [call.caller.id] });
+  }
   if (found.status === 'pending') await flow.decide(call.caller, found.id, { verdict: 'approve' });
   return pursue(found.id, approving, { showsForm: false });
 }
@@ -126,7 +147,8 @@ async function pursue(
       await requireKnownEnd(approval, call, flow);
       throw alreadyUsed(approval);
     }
-    return requested(approving); // Another identical call was faster; this one needs an approval of its own.
+    // Another identical call was faster; this one needs an approval of its own.
+    return (await coveredByStanding(approving)) ?? requested(approving);
   }
   if (approval.status === 'approved') return useApproval(approval, approving);
   if (flow.settings().approvals.unattended) throw unattended(call);

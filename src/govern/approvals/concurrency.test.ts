@@ -23,6 +23,20 @@ describe.each(DIALECTS)('an approval on $dialect', ({ dialect, fresh }) => {
       expect(new Set(others).size).toBe(1);
     });
 
+    verifies('G7', 'that its call does not need any more lets one of 10 repeats run', async () => {
+      for (const settledBy of ['rule', 'standing'] as const) {
+        const bench = await open();
+        const continuation = { kind: 'approval', id: approvalIdOf(await bench.send({ id: 'same' })) } as const;
+        if (settledBy === 'standing') bench.approvals = { standing: [{ tool: 'mcp__demo', arguments: {} }] };
+        const decision = { decision: { effect: 'allow', rule: 'r', reason: 'r' } } as const;
+        const again = () => bench.send({ id: 'same', continuation, ...(settledBy === 'rule' && decision) });
+        const results = await Promise.allSettled(Array.from({ length: 10 }, again));
+        expect([settledBy, bench.reached.length]).toEqual([settledBy, 1]);
+        const refused = results.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
+        expect(refused).toEqual(Array(9).fill('APPROVAL_REJECTED'));
+      }
+    });
+
     verifies('G7', 'is requested once by 50 identical calls', async () => {
       const bench = await open();
       const results = await Promise.all(Array.from({ length: 50 }, () => bench.send()));

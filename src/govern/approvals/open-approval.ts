@@ -38,15 +38,25 @@ export async function requestApproval(approving: ApprovingCall): Promise<StoredA
   const current = latest && (await flow.apply(latest.id, { kind: 'time' })).approval;
   if (current && isOpen(current)) return current;
   const now = flow.clock();
-  if (current?.status === 'rejected' && now - (current.settledAt ?? 0) < REJECTION_WINDOW_MS) {
-    throw approvalEnded(current) ?? new Error('A rejected approval has ended.');
-  }
+  requireNoRejection(current, now);
   const earlierCall = current && (await requireKnownEnd(current, call, flow));
   await requirePossible(approving);
   const wanted = newApproval(call, { plan, binding, inputResponses, now, fileOf: flow.fileOf, earlierCall });
   const opened = await flow.open(wanted);
   if ('limit' in opened) throw tooManyOpen(approving, opened.limit);
   return opened.approval;
+}
+
+/** Throws if the same call was rejected within 10 minutes, or the tool three times. The user at the terminal waits, too. */
+export async function requireNotRejected(approving: ApprovingCall): Promise<void> {
+  const { call, binding, flow } = approving;
+  requireNoRejection(await flow.box.latest(binding), flow.clock());
+  await requireFewRejections(approving, call.target.publicName);
+}
+
+function requireNoRejection(latest: StoredApproval | undefined, now: number): void {
+  if (latest?.status !== 'rejected' || now - (latest.settledAt ?? 0) >= REJECTION_WINDOW_MS) return;
+  throw approvalEnded(latest) ?? new Error('A rejected approval has ended.');
 }
 
 /** Throws APPROVAL_REQUIRED if no approval can be requested for a call. */

@@ -12,16 +12,27 @@ import { mayApproveIn } from './stage-progress.ts';
 import { configuredStanding, hasMatchingArguments, isUsable, settlesCall } from './standing.ts';
 import { newApprovalId } from './subject.ts';
 
-/** Finds a standing approval for a call and counts its use. Those of the configuration come first. */
-export async function useStanding({ call, plan, flow }: ApprovingCall): Promise<StandingApproval | undefined> {
+/**
+ * Finds a standing approval for a call and counts its use. Those of the configuration come first. `beforeUse` runs once,
+ * with the first that covers the call.
+ */
+export async function useStanding(
+  { call, plan, flow }: ApprovingCall,
+  beforeUse: (standing: StandingApproval) => Promise<void>,
+): Promise<StandingApproval | undefined> {
   if (!plan.allowsStanding || call.kind === 'completion') return undefined;
   const candidate = { target: call.target, caller: call.caller, input: call.input, groups: flow.groups() };
   const settles = (one: StandingApproval) => settlesCall(one, candidate, flow.clock());
   const configured = configuredStanding(flow.settings().approvals.standing).find(settles);
-  if (configured) return configured;
+  if (configured) {
+    await beforeUse(configured);
+    return configured;
+  }
   const identities = await flow.identities();
   const stillCounts = (one: StandingApproval) => isStillGranted(one, { call, plan, identities });
-  for (const one of (await flow.standing.all()).filter((found) => settles(found) && stillCounts(found))) {
+  const covering = (await flow.standing.all()).filter((one) => settles(one) && stillCounts(one));
+  if (covering[0]) await beforeUse(covering[0]);
+  for (const one of covering) {
     if (await flow.standing.use(one.id)) return one;
   }
   return undefined;

@@ -67,6 +67,20 @@ describe('a standing approval', () => {
     expect(await bench.send({ input: { n: 6 } })).toMatchObject({ kind: 'waiting' });
   });
 
+  verifies('G6', 'is for later calls: the approved call itself uses its approval', async () => {
+    const bench = await approvalBench();
+    const input = { path: 'a' };
+    const id = approvalIdOf(await bench.send({ input }));
+    const approval = await bench.store.approvals.get(id);
+    if (!approval) throw new Error('It is gone.');
+    await bench.flow.decide(ops, id, { verdict: 'approve' });
+    await addStanding(bench.flow, { by: ops, approval, wish: { uses: 1 } });
+    await bench.send({ input });
+    await bench.send({ input });
+    expect(bench.reached.map((call) => call.approval?.how)).toEqual(['approved', 'standing']);
+    expect(await bench.send({ input })).toMatchObject({ kind: 'waiting' });
+  });
+
   verifies('G6', 'of a session ends with it', async () => {
     const bench = await approvalBench({ ...ada, session: 's1' });
     await stand(bench, { session: true });
