@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
+import { REDACTED } from '../core/text/redact-text.ts';
 import type { Config, DroppedServer, PolicyVerdict, Problem, Scope, ServerConfig, SourceLocation } from './config.ts';
 import { valueAt } from './read/describe-issue.ts';
-import { isSecretName, REDACTED, redact, withoutSecrets } from './read/redact.ts';
+import { isSecretName, redact, withoutSecrets } from './read/redact.ts';
 import { settingPaths } from './schema/schema.ts';
 import { BUILTINS } from './schema/server-name.ts';
 

@@ -17,12 +17,96 @@ verifies('V1', 'redacts values of secret names in any case and at any depth', ()
     'APIKEY',
     'api_key',
     'Authorization',
+    'credentials',
+    'passwd',
+    'db_pwd',
+    'passphrase',
+    'cookie',
+    'Set-Cookie',
+    'privateKey',
+    'accessKey',
+    'connectionString',
+    'dsn',
+    'SENTRY_DSN',
   ];
   for (const name of names) {
     expect(clean({ [name]: 'hunter2' })).toEqual({ [name]: '[REDACTED]' });
     expect(clean({ a: [{ b: { [name]: { deep: 'hunter2' } } }] })).toEqual({ a: [{ b: { [name]: '[REDACTED]' } }] });
   }
-  expect(clean({ name: 'ada', keyboard: 'qwerty' })).toEqual({ name: 'ada', keyboard: 'qwerty' });
+  const plain = { name: 'ada', keyboard: 'qwerty', fieldsName: 'x', author: 'y' };
+  expect(clean(plain)).toEqual(plain);
+});
+
+verifies('G11', 'redacts the value of a pair with a secret name', () => {
+  const hidden = '[REDACTED]';
+  expect(clean({ headers: [{ name: 'Authorization', value: 'x1' }] })).toEqual({
+    headers: [{ name: 'Authorization', value: hidden }],
+  });
+  expect(clean({ value: { a: 'x1' }, key: 'api_key' })).toEqual({ value: hidden, key: 'api_key' });
+  expect(clean({ Name: 'DB_PASSWORD', Values: ['x1'] })).toEqual({ Name: 'DB_PASSWORD', Values: hidden });
+  expect(
+    clean({
+      headers: [
+        ['Cookie', 'x1'],
+        ['Accept', '*/*'],
+      ],
+    }),
+  ).toEqual({
+    headers: [
+      ['Cookie', hidden],
+      ['Accept', '*/*'],
+    ],
+  });
+  expect(clean({ raw: ['Accept', '*/*', 'Cookie', 'x1'] })).toEqual({ raw: ['Accept', '*/*', 'Cookie', hidden] });
+  expect(clean({ argv: ['run', '-v', '--token', 'x1'] })).toEqual({ argv: ['run', '-v', '--token', hidden] });
+  expect(clean({ env: ['TOKEN=x1', 'HOME=/root'] })).toEqual({ env: [`TOKEN=${hidden}`, 'HOME=/root'] });
+  const plain = { name: 'color', value: 'red', list: [['a', 'b']], about: { title: 'my token', value: 1 } };
+  expect(clean(plain)).toEqual(plain);
+});
+
+verifies('G11', 'redacts secrets of well-known forms in any text', () => {
+  const at = (text: string) => clean({ text }).text;
+  expect(at('curl -H "X: Bearer abc.def"')).toBe('curl -H "X: Bearer [REDACTED]');
+  expect(at('clone https://ada:hunter2@example.com/a')).toBe('clone https://ada:[REDACTED]@example.com/a');
+  expect(at('https://0123456789abcdef0123@example.com/a')).toBe('https://[REDACTED]@example.com/a');
+  expect(at('key ghp_0123456789abcdef is old')).toBe('key [REDACTED] is old');
+  expect(at('sk-proj-0123456789, AKIAABCDEFGHIJKLMNOP')).toBe('[REDACTED], [REDACTED]');
+  expect(at('{"password": "hunter2"}')).toBe('{"password": "[REDACTED]');
+  expect(at('run --api-key hunter2 --verbose')).toBe('run --api-key [REDACTED] --verbose');
+  expect(at('key: x\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nend')).toBe(
+    'key: x\n[REDACTED]\nend',
+  );
+  const plain = 'See http://host:8080/sk-not-a-key, mail ada@example.com at 10:30, sort=asc';
+  expect(at(plain)).toBe(plain);
+});
+
+verifies('G11', 'redacts a secret that begins before the cut and ends after it', () => {
+  for (const secret of [`https://ada:${'p1'.repeat(600)}@h`, `-----BEGIN PRIVATE KEY-----${'p1'.repeat(600)}`]) {
+    const { text } = clean({ text: `${'x'.repeat(150)} ${secret}` });
+    expect(text).not.toContain('p1');
+    expect(text).toMatch(/\.\.\.\[truncated\]$/);
+  }
+  expect(clean({ text: `${'x '.repeat(98)}ghp_${'q'.repeat(40)}` }).text).toBe(
+    `${`${'x '.repeat(98)}[REDACTED]`.slice(0, 200)}...[truncated]`,
+  );
+});
+
+verifies('G11', 'stops reading arguments when the copy has 4 KB', () => {
+  let reads = 0;
+  const row = () => ({
+    note: 'x'.repeat(300),
+    get seen() {
+      return ++reads;
+    },
+  });
+  const text = clean({ rows: Array.from({ length: 1000 }, row) });
+  expect(text).toMatch(/^.{4096}\.\.\.\[truncated\]$/);
+  expect(reads).toBeLessThan(30);
+});
+
+verifies('G11', 'takes linear time for texts that look like secrets', () => {
+  const runs = ['tokentoken-', '://a:', 'a:/', 'eyJ-', 'eyJ.', 'sk-sk_', '-----BEGIN PRIVATE KEY', 'bearer', '@tcp('];
+  for (const run of runs) expect(clean({ text: run.repeat(100_000) }).text.length).toBeLessThan(230);
 });
 
 verifies('V1', 'cuts strings at 200 characters and marks them', () => {

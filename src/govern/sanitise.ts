@@ -1,12 +1,19 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isRawNumber } from '../core/exact-numbers.ts';
+import { REDACTED, redactText, SECRET_WORDS } from '../core/text/redact-text.ts';
 
-const SECRET_KEY = /password|secret|token|api[-_ ]?key|authorization/i;
-/** The marks of a copy: a redacted value, a value nested too deep, and the end of a cut text. */
-export const REDACTED_VALUE = '[REDACTED]';
+// In configuration these words have other meanings: `oauth.credentials`, and the variable `PWD`.
+const SECRET_KEY = new RegExp(`${SECRET_WORDS}|credential|access[-_ ]?key|pwd|^dsn|dsn$`, 'i');
+/** A name of one word, or a flag: the next item of a list is its value. */
+const ONE_WORD = /^[\w.:$-]{1,128}$/;
+/** The member of a pair such as `{name: "Cookie", value: "…"}` that has the value. */
+const VALUE_KEYS: ReadonlySet<string> = new Set(['value', 'Value', 'values', 'Values']);
+/** The marks of a copy, besides `REDACTED`: a value nested too deep, and the end of a cut text. */
 export const DEEPER = '[deeper]';
 export const TRUNCATED = '...[truncated]';
 const MAX_TEXT_CHARS = 200;
+// A secret that begins in the kept part is found as a whole.
+const MAX_SEARCHED_CHARS = 512;
 const MAX_TOTAL_CHARS = 4096;
 const MAX_DEPTH = 8;
 // The longest JSON of a number or a bracket with its comma.
@@ -14,32 +21,79 @@ const PLAIN_CHARS = 30;
 // Even if each character is escaped to six, the JSON stays within MAX_TOTAL_CHARS.
 const SURELY_SHORT_CHARS = MAX_TOTAL_CHARS / 6;
 
-/** Prepares arguments for records: redacts values of secret names, cuts long strings, and limits the total to 4 KB. */
+/** The size of a copy so far: its JSON has at most six times `most` and at least `least` characters. */
+interface Size {
+  most: number;
+  least: number;
+}
+
+/**
+ * Prepares arguments for records: redacts values of secret names and secrets in texts, cuts long strings, and limits the
+ * total to 4 KB. It stops when it has that much, so its time is bounded.
+ */
 export function sanitised(input: JsonObject): Json {
-  const seen = { chars: 0 };
-  const clean = sanitise(input, 0, seen);
-  if (seen.chars <= SURELY_SHORT_CHARS) return clean;
+  const size = { most: 0, least: 0 };
+  const clean = sanitise(input, 0, size);
+  if (size.most <= SURELY_SHORT_CHARS) return clean;
   const text = JSON.stringify(clean);
   return text.length <= MAX_TOTAL_CHARS ? clean : `${text.slice(0, MAX_TOTAL_CHARS)}${TRUNCATED}`;
 }
 
-const shortened = (text: string): string =>
-  text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}${TRUNCATED}` : text;
-
-function sanitise(value: Json | undefined, depth: number, seen: { chars: number }): Json {
-  seen.chars += typeof value === 'string' ? value.length : PLAIN_CHARS;
-  if (typeof value === 'string') return shortened(value);
+function sanitise(value: Json | undefined, depth: number, size: Size): Json {
+  if (typeof value === 'string') return counted(cleanText(value), size);
+  size.most += PLAIN_CHARS;
+  size.least += 1;
   if (typeof value !== 'object' || value === null) return value ?? null;
-  if (isRawNumber(value)) return shortened(value.rawJSON);
+  if (isRawNumber(value)) return counted(cleanText(value.rawJSON), size);
   if (depth === MAX_DEPTH) return DEEPER;
-  if (Array.isArray(value)) return value.map((item: Json) => sanitise(item, depth + 1, seen));
+  if (Array.isArray(value)) return sanitiseList(value, depth, size);
+  return sanitiseMembers(value as JsonObject, depth, size);
+}
+
+function counted(text: string, size: Size): string {
+  size.most += text.length;
+  size.least += text.length;
+  return text;
+}
+
+function cleanText(text: string): string {
+  if (text.length <= MAX_TEXT_CHARS) return redactText(text);
+  const isCut = text.length > MAX_SEARCHED_CHARS;
+  const clean = redactText(isCut ? text.slice(0, MAX_SEARCHED_CHARS) : text);
+  return isCut || clean.length > MAX_TEXT_CHARS ? `${clean.slice(0, MAX_TEXT_CHARS)}${TRUNCATED}` : clean;
+}
+
+// The names of a list of pairs, such as raw headers, are at even positions. Flags are anywhere.
+function sanitiseList(list: readonly Json[], depth: number, size: Size): Json {
+  const clean: Json[] = [];
+  for (let at = 0; at < list.length && size.least <= MAX_TOTAL_CHARS; at++) {
+    const before = at === 0 ? undefined : list[at - 1];
+    const named = typeof before === 'string' && (at % 2 === 1 || before.startsWith('-')) && namesSecret(before);
+    clean.push(named ? counted(REDACTED, size) : sanitise(list[at], depth + 1, size));
+  }
+  return clean;
+}
+
+function sanitiseMembers(members: JsonObject, depth: number, size: Size): Json {
   const clean: Record<string, Json> = {};
-  for (const key in value) {
-    seen.chars += key.length;
-    const kept = SECRET_KEY.test(key) ? REDACTED_VALUE : sanitise((value as JsonObject)[key], depth + 1, seen);
+  for (const key in members) {
+    if (size.least > MAX_TOTAL_CHARS) break;
+    counted(key, size);
+    const isSecret = SECRET_KEY.test(key) || (VALUE_KEYS.has(key) && hasSecretName(members));
+    const kept = isSecret ? counted(REDACTED, size) : sanitise(members[key], depth + 1, size);
     // Assigning `__proto__` would set the prototype instead of a key.
     if (key === '__proto__') Object.defineProperty(clean, key, { value: kept, enumerable: true });
     else clean[key] = kept;
   }
   return clean;
+}
+
+const namesSecret = (text: string): boolean => ONE_WORD.test(text) && SECRET_KEY.test(text);
+
+function hasSecretName(members: JsonObject): boolean {
+  for (const key in members) {
+    const member = members[key];
+    if (typeof member === 'string' && !VALUE_KEYS.has(key) && namesSecret(member)) return true;
+  }
+  return false;
 }

@@ -1,6 +1,7 @@
 import { isSecretName } from '../../config/read/redact.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
+import { hasKeyFormat } from '../../core/text/redact-text.ts';
 
 /** A value in an entry that belongs in the secret store. */
 export interface InlineSecret {
@@ -13,16 +14,6 @@ export interface InlineSecret {
   readonly reference: string;
 }
 
-// Prefixes of the keys of well-known services, and the form of a JWT.
-const KEY_FORMATS = [
-  /^(sk|pk|rk)[-_][A-Za-z0-9_-]{8,}$/,
-  /^(gh[opsur]|github_pat)_\w{8,}$/,
-  /^(glpat|xox[abeoprs]|npm|hf|ya29|shp(at|ca|pa|ss))[-_.][\w.-]{8,}$/,
-  /^(AKIA|ASIA)[0-9A-Z]{16}$/,
-  /^AIza[\w-]{30,}$/,
-  /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/,
-  /^-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-];
 const SCHEME = /^(?:(?:Bearer|Basic|Token|ApiKey) +)(?=\S)/i;
 
 /** Finds values that look like secrets by name or format. References with `${` are skipped. */
@@ -34,7 +25,7 @@ export function findInlineSecrets(server: string, entry: JsonObject): readonly I
       if (typeof value !== 'string' || value === '' || value.includes('${')) return [];
       const scheme = field === 'headers' ? (SCHEME.exec(value)?.[0] ?? '') : '';
       const bare = value.slice(scheme.length);
-      const looksSecret = isSecretName(key) || /^(proxy-)?authorization$|cookie$/i.test(key) || hasKeyFormat(bare);
+      const looksSecret = isSecretName(key) || hasKeyFormat(bare);
       if (!looksSecret) return [];
       const name = `${server}.${key}`.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 128);
       return [{ field, key, name, value: bare, reference: `${scheme}\${secret:${name}}` }];
@@ -51,8 +42,4 @@ export function withReferences(entry: JsonObject, secrets: readonly InlineSecret
     return [field, { ...(isObject(values) ? values : {}), ...references }] as const;
   });
   return { ...entry, ...Object.fromEntries(fields) };
-}
-
-function hasKeyFormat(value: string): boolean {
-  return KEY_FORMATS.some((format) => format.test(value));
 }

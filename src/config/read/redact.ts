@@ -1,21 +1,8 @@
 import type { Json, JsonObject } from '../../core/call.ts';
+import { REDACTED, redactText, SECRET_WORDS } from '../../core/text/redact-text.ts';
 
-export const REDACTED = '[REDACTED]';
-
-const SECRET_WORDS = 'password|secret|token|api[-_]?key|authorization|private[-_]?key';
 const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
 const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$`, 'i');
-// The lengths are bounded: without that, a long run of such words takes quadratic time.
-const NAMED_SECRET = new RegExp(`((?:${SECRET_WORDS})[\\w-]{0,64}["']?(?:=|:\\s{0,8})["']?)[^&#\\r\\n]+`, 'gi');
-// In the line of a command.
-const FLAGGED_SECRET = new RegExp(
-  `((?:^|\\s)--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}[ \\t]{1,8})(?!-)\\S+`,
-  'gi',
-);
-const BEARER = /\b(bearer\s{1,8})\S+/gi;
-const URL_PASSWORD = /(:\/\/[^\s/?#:@]*:)[^\s/?#]*(?=@)/g;
-// The form of Go's drivers: `user:password@tcp(host:port)/name`.
-const DSN_PASSWORD = /(\b[\w.-]{1,64}:)[^\s@]{1,256}(?=@(?:tcp|tcp6|unix)\()/g;
 
 /** Tells whether values of this name are secret: they are never shown. */
 export function isSecretName(name: string): boolean {
@@ -53,13 +40,4 @@ export function withoutSecrets(value: Json, written: Json | undefined, reference
 function redactItem(item: Json, before: Json | undefined): Json {
   const named = typeof before === 'string' && SECRET_FLAG.test(before);
   return named && typeof item === 'string' && !item.startsWith('-') ? REDACTED : redact(item);
-}
-
-function redactText(text: string): string {
-  return text
-    .replace(URL_PASSWORD, `$1${REDACTED}`)
-    .replace(DSN_PASSWORD, `$1${REDACTED}`)
-    .replace(FLAGGED_SECRET, `$1${REDACTED}`)
-    .replace(NAMED_SECRET, `$1${REDACTED}`)
-    .replace(BEARER, `$1${REDACTED}`);
 }

@@ -4,7 +4,8 @@ import { ROLES } from '../../core/call/caller.ts';
 import type { Caller, CallKind, Json, JsonObject, Role, Taint, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
-import { DEEPER, REDACTED_VALUE, TRUNCATED } from '../sanitise.ts';
+import { REDACTED } from '../../core/text/redact-text.ts';
+import { DEEPER, TRUNCATED } from '../sanitise.ts';
 import type { Sent } from '../sensitive.ts';
 
 /** A recorded call. `sent` has `unknownValue` in place of values that were redacted, cut or not recorded. */
@@ -101,8 +102,8 @@ const objectOf = (value: object): JsonObject => (value === unknownValue ? {} : (
 /** Replaces the marks of `sanitised` by the unknown value. */
 function withUnknowns(value: Json | undefined, seen: { values: boolean; names: boolean }): unknown {
   if (typeof value === 'string') {
-    const isHidden = value === REDACTED_VALUE || value === DEEPER;
-    if (!isHidden && !value.endsWith(TRUNCATED)) return value;
+    const isHidden = value === REDACTED || value === DEEPER;
+    if (!isHidden && !value.includes(REDACTED) && !value.endsWith(TRUNCATED)) return value;
     if (isHidden) seen.names = true;
     else seen.values = true;
     return unknownValue;

@@ -47,6 +47,9 @@ verifies('G3', 'a call is undecidable only if a condition needs a redacted or cu
   const either = simulation(NONE, onPath('args.note == "a" || args.path == "/etc"'));
   expect(either(recorded({ note: LONG, path: '/etc' }))).toMatchObject({ after: 'deny' });
   expect(either(recorded({ note: LONG, path: '/tmp' }))).toBeUndefined();
+  const withSecret = 'https://ada:hunter2@example.com/a';
+  expect(either(recorded({ note: withSecret, path: '/etc' }))).toMatchObject({ after: 'deny' });
+  expect(either(recorded({ note: withSecret, path: '/tmp' }))).toBeUndefined();
   const nested = simulation(NONE, onPath('args.a.b.exists(x, x == "y")'));
   expect(nested(recorded({ a: { b: ['y', LONG] } }))).toMatchObject({ after: 'deny' });
   expect(nested(recorded({ a: { b: ['z', LONG] } }))).toBeUndefined();
