@@ -160,6 +160,16 @@ describe('the limits of an evaluation', () => {
     expect(evaluated('args.s.matches("(a|b|c){100}d")', { s: 'abc'.repeat(10_000) })).toEqual(tooMany);
   });
 
+  verifies('G3', 'counts the compilation of patterns that arguments give', () => {
+    const p = Array.from({ length: 20 }, (_, at) => `${at}(a|b){100}`);
+    expect(evaluated('args.p.exists(x, args.s.matches(x))', { s: 'abc', p })).toEqual(tooMany);
+  });
+
+  verifies('G3', 'bounds the size of all patterns of a condition together', () => {
+    const many = Array.from({ length: 20 }, (_, at) => `args.s.matches("${at}.{0,999}x")`).join(' || ');
+    expect(problemOf(many).message).toContain('its patterns are too large');
+  });
+
   verifies('G3', 'starts every evaluation with all its steps', () => {
     const half = 'args.l.all(x, x >= 0)';
     for (let round = 0; round < 20; round++) expect(evaluated(half, { l: numbers(5000) })).toBe(true);

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../core/bounded-map.ts';
 import { nearestNumber, withPlainNumbers } from '../core/exact-numbers.ts';
+import { patternSize } from '../core/text/pattern-size.ts';
 import {
   type Condition,
   type ConditionResult,
@@ -18,6 +19,8 @@ import { dependsOnUnknown } from './unknown-value.ts';
 const MAX_SOURCE_CHARS = 10_000;
 const MAX_NESTING = 2;
 const MAX_KNOWN = 20_000;
+// Compiling takes about 10 µs per instruction.
+const MAX_PATTERN_INSTRUCTIONS = 20_000;
 const INT64 = /^-?\d{1,18}$/;
 const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', 'in']);
 
@@ -26,17 +29,19 @@ const known = new BoundedMap<string, Condition | ExpressionProblem>(MAX_KNOWN);
 
 /**
  * Compiles a condition: parses it, checks its types and its limits. Returns a problem with its place if it is wrong.
- * Results are kept by source, so that a reload compiles only changed conditions.
+ * Results are kept by source, so that a reload compiles only changed conditions. `left` is the number of instructions
+ * that the patterns of the condition may have.
  */
-export function compileExpression(source: string): Condition | ExpressionProblem {
+export function compileExpression(source: string, left = MAX_PATTERN_INSTRUCTIONS): Condition | ExpressionProblem {
   const found = known.get(source);
-  if (found) return found;
-  const result = compile(source);
-  known.set(source, result);
+  if (found && ('message' in found || found.patternInstructions <= left)) return found;
+  const result = compile(source, Math.min(left, MAX_PATTERN_INSTRUCTIONS));
+  // A result that depends on the other rules is not kept.
+  if ('evaluate' in result || left >= MAX_PATTERN_INSTRUCTIONS) known.set(source, result);
   return result;
 }
 
-function compile(source: string): Condition | ExpressionProblem {
+function compile(source: string, left: number): Condition | ExpressionProblem {
   if (source.length > MAX_SOURCE_CHARS) {
     return { message: `it is longer than ${MAX_SOURCE_CHARS} characters`, fix: 'Split the rule.', offset: 0 };
   }
@@ -44,42 +49,58 @@ function compile(source: string): Condition | ExpressionProblem {
   try {
     const parsed = opened.environment.parse(source);
     const root = parsed.ast as unknown as SyntaxNode;
-    const limit = findLimit(root);
+    const patterns = literalPatterns(root);
+    const limit = findLimit(root, patterns, left);
     if (limit) return limit;
     prepare(root, opened);
     const { valid, type, error } = parsed.check();
     if (!valid) return describeCompileError(error, source);
     if (type !== 'bool') return { message: `it is of type ${type}, not bool`, fix: 'Write a condition.', offset: 0 };
-    return toCondition(source, root, (values) => parsed(values));
+    return { ...toCondition(source, root, (values) => parsed(values)), patternInstructions: sizeOf(patterns) };
   } catch (thrown) {
     return describeCompileError(thrown, source);
   }
 }
 
-function findLimit(root: SyntaxNode): ExpressionProblem | undefined {
+function findLimit(root: SyntaxNode, patterns: readonly LiteralPattern[], left: number): ExpressionProblem | undefined {
   const deep = findTooDeep(root, MAX_NESTING);
   if (deep) {
     const message = `it nests macros over lists more than ${MAX_NESTING} deep`;
     return { message, fix: 'Use fewer nested `all`, `exists`, `map` or `filter`.', offset: deep.start };
   }
-  return findWrongPattern(root);
-}
-
-function findWrongPattern(root: SyntaxNode): ExpressionProblem | undefined {
-  let problem: ExpressionProblem | undefined;
-  walk(root, (node) => {
-    const [name, , args] = methodCall(node) ?? [];
-    const pattern = name === 'matches' && args?.[0]?.op === 'value' ? args[0].args : undefined;
-    if (typeof pattern !== 'string' || problem) return;
+  if (sizeOf(patterns) > left) {
+    const message = `its patterns are too large: of the instructions for all rules, ${left} are left for it`;
+    return { message, fix: 'Use smaller patterns, or fewer rules with `matches`.', offset: patterns[0]?.start ?? 0 };
+  }
+  for (const { pattern, start } of patterns) {
     try {
       compilePattern(pattern);
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown);
       const message = `the pattern of \`matches\` is not one of RE2: ${reason}`;
-      problem = { message, fix: 'Correct the pattern.', offset: args?.[0]?.start ?? 0 };
+      return { message, fix: 'Correct the pattern.', offset: start };
     }
+  }
+  return undefined;
+}
+
+interface LiteralPattern {
+  readonly pattern: string;
+  readonly start: number;
+}
+
+const sizeOf = (patterns: readonly LiteralPattern[]): number =>
+  patterns.reduce((sum, { pattern }) => sum + patternSize(pattern), 0);
+
+/** Returns the literal patterns of `matches` in a condition. */
+function literalPatterns(root: SyntaxNode): readonly LiteralPattern[] {
+  const found: LiteralPattern[] = [];
+  walk(root, (node) => {
+    const [name, , args] = methodCall(node) ?? [];
+    const pattern = name === 'matches' && args?.[0]?.op === 'value' ? args[0].args : undefined;
+    if (typeof pattern === 'string') found.push({ pattern, start: args?.[0]?.start ?? 0 });
   });
-  return problem;
+  return found;
 }
 
 /** Replaces `matches` by the one in linear time, and marks the operands that are compared as a whole. */
@@ -93,7 +114,7 @@ function prepare(root: SyntaxNode, { meter }: MeteredEnvironment): void {
 
 type Run = (values: Readonly<Record<string, unknown>>) => unknown;
 
-function toCondition(source: string, root: SyntaxNode, run: Run): Condition {
+function toCondition(source: string, root: SyntaxNode, run: Run): Omit<Condition, 'patternInstructions'> {
   const { meter } = opened as MeteredEnvironment;
   const variables = new Set<ConditionVariable>();
   walk(root, (node) => {

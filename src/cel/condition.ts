@@ -33,6 +33,8 @@ export interface Condition {
   readonly variables: ReadonlySet<ConditionVariable>;
   /** The place of an argument that is read without a test that it exists; absent if there is none. */
   readonly unguardedAt?: number;
+  /** An upper bound of the instructions of its literal patterns. */
+  readonly patternInstructions: number;
   /** Takes at most about 20 ms. Never throws. */
   evaluate(values: ConditionValues): ConditionResult;
 }

@@ -230,6 +230,26 @@ describe('hostile files', () => {
     expect(errors(config)).toMatchObject([{ message: expect.stringContaining('There are 10001 policies') }]);
     expect(config.settings.mode).toBe('strict');
   });
+
+  verifies(
+    'G3',
+    'the patterns of all rules together are bounded, with the file and the rule in the error',
+    async () => {
+      const heavy = Array.from({ length: 200 }, (_, at) =>
+        rule(`r${at}`, { tools: ['mcp__s'], when: `args.s.matches("${at}[ab]{0,900}")` }),
+      );
+      const machine = await machineWith({ 'user/.heddle/policies/a.json': { policies: heavy } });
+      const config = await machine.load();
+      const { length } = names(config);
+      expect(length).toBeGreaterThan(90);
+      expect(length).toBeLessThan(120);
+      expect(errors(config)[0]).toMatchObject({
+        message: expect.stringContaining(`policy r${length} is not valid: its patterns are too large`),
+        at: { file: expect.stringContaining('a.json') },
+      });
+      expect(config.settings.mode).toBe('strict');
+    },
+  );
 });
 
 describe('trust', () => {

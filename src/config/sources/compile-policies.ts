@@ -6,6 +6,8 @@ import { STRICT_NOTICE, strictAt, strictFiles } from '../read/strict-by-error.ts
 import type { Settings } from '../schema/schema.ts';
 
 export const MAX_POLICIES = 10_000;
+/** Instructions of all literal patterns together. Compiling them takes about one second. */
+const MAX_PATTERN_INSTRUCTIONS = 100_000;
 
 /** The rules in force, and the layer that sets mode strict if a rule is invalid. */
 export interface CompiledPolicies extends Pick<Config, 'policies' | 'conditions' | 'onlyManagedAllow'> {
@@ -16,6 +18,7 @@ export interface CompiledPolicies extends Pick<Config, 'policies' | 'conditions'
 type Remembered = Map<string, readonly LoadedPolicy[]>;
 type Compile = (
   source: string,
+  left?: number,
 ) => Condition | { readonly message: string; readonly fix: string; readonly offset: number };
 
 export interface CompileOptions {
@@ -44,7 +47,9 @@ export async function compilePolicies(
   const approvalRules = layers.flatMap(approvalRulesOf);
   if (all.length === 0 && approvalRules.length === 0 && !remembered?.size) return { problems: [], strict: [] };
   const hasConditions = [...all, ...approvalRules].some(({ rule }) => rule.when !== undefined);
-  const compile = hasConditions ? (await import('../../cel/compile-expression.ts')).compileExpression : undefined;
+  const compile = hasConditions
+    ? withPatternLimit((await import('../../cel/compile-expression.ts')).compileExpression)
+    : undefined;
   const onlyManagedAllow = isExclusive || all.some(({ scope }) => scope === 'enterprise');
   const isIgnored = ({ rule, scope }: ScopedPolicy) =>
     onlyManagedAllow && scope !== 'enterprise' && rule.effect === 'allow' && !rule.shadow;
@@ -66,6 +71,16 @@ export async function compilePolicies(
     onlyManagedAllow,
     problems: [...errors, ...problems, ...all.filter(isIgnored).map(ignoredAllow)],
     strict,
+  };
+}
+
+/** Limits the patterns of all conditions together. The rules of an untrusted project come last. */
+function withPatternLimit(compile: Compile): Compile {
+  let left = MAX_PATTERN_INSTRUCTIONS;
+  return (source) => {
+    const condition = compile(source, left);
+    if ('evaluate' in condition) left -= condition.patternInstructions;
+    return condition;
   };
 }
 
