@@ -75,12 +75,8 @@ export async function bindTyped(heddle: CommandHeddle, call: Call, typed: TypedA
   if (typed.named.size === 0) return typed.whole;
   const target = await heddle.catalog.describe(caller, name, signal).catch(() => undefined);
   if (target?.kind !== 'tool') return unbound(typed);
-  const [{ bindArguments }, { functionSignature }] = await Promise.all([
-    import('./input/bind-arguments.ts'),
-    import('./print/function-signature.ts'),
-  ]);
-  const signature = functionSignature(target, target.shownAs ?? target.name);
-  return bindArguments(typed, { name, inputSchema: target.definition.inputSchema, signature });
+  const { bindToTool } = await import('./input/bind-to-tool.ts');
+  return bindToTool(typed, target, name);
 }
 
 /** Dispatches a call until it is complete. Asks the user at the terminal for input and for approval. */

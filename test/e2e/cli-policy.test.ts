@@ -68,6 +68,22 @@ verifies('G3', '`policy check` prints the verdict of each rule and exits with 0,
   expect((await heddle(['policy', 'check', 'counter.allowd'])).code).toBe(2);
 });
 
+verifies('G3', '`policy check` converts arguments by the schema of a tool that a rule hides', async () => {
+  const { heddle, folder } = await withRules();
+  const counter = COUNTER(join(folder, 'counts'));
+  const INPUT_SCHEMA = JSON.stringify({ type: 'object', properties: { amount: { type: 'integer' } } });
+  const mcpServers = { counter: { ...counter, env: { ...counter.env, INPUT_SCHEMA } } };
+  const permissions = { deny: ['mcp__counter__allowed'] };
+  writeFileSync(join(folder, 'heddle.json'), JSON.stringify({ mcpServers, permissions }));
+  const { code, stdout } = await heddle(['policy', 'check', 'counter.allowed', 'amount=150', '--json']);
+  expect(code).toBe(5);
+  expect(JSON.parse(stdout).verdicts).toContainEqual(
+    expect.objectContaining({ rule: 'policies: large-amounts', matches: 'yes' }),
+  );
+  const wrong = await heddle(['policy', 'check', 'counter.allowed', 'amount=many']);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('amount') });
+});
+
 verifies('G3', '`policy check --as` decides for another caller, and names a standing approval', async () => {
   const { heddle } = await withRules(
     {

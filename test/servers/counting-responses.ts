@@ -12,12 +12,14 @@ export interface CountingOptions {
 export type Respond = (message: JsonObject, send: (message: JsonObject) => void) => void;
 
 const NAMES = ['allowed', 'denied', 'asked', 'failing', 'barred'];
+/** The input schema of each tool. */
+const SCHEMA = JSON.parse(process.env.INPUT_SCHEMA ?? '{"type":"object"}') as JsonObject;
 const CAPABILITIES = { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} };
 const TAG = 'io.modelcontextprotocol/subscriptionId';
 const COMPLETE = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
 
 const LISTS: Readonly<Record<string, JsonObject>> = {
-  'tools/list': { tools: NAMES.map((name) => ({ name, inputSchema: { type: 'object' } })) },
+  'tools/list': { tools: NAMES.map((name) => ({ name, inputSchema: SCHEMA })) },
   'resources/list': { resources: [] },
   'resources/templates/list': {
     resourceTemplates: [{ uriTemplate: 'count://{outcome}/{path}', name: 'count' }],

@@ -1,9 +1,10 @@
-import type { JsonObject } from '../../core/call.ts';
+import type { Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { PolicyCheck, RuleVerdict } from '../../core/records/policy.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import { localCommandHeddle } from '../command-heddle.ts';
+import { bindToTool } from '../input/bind-to-tool.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { readArguments } from '../input/read-arguments.ts';
 import { splitName, wholeName } from '../input/target-name.ts';
@@ -11,7 +12,7 @@ import { localCaller } from '../local-caller.ts';
 import { type Column, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { print } from '../print/print-line.ts';
-import { bindTyped, runOptions, terminalCall } from '../terminal-call.ts';
+import { runOptions } from '../terminal-call.ts';
 import { withHeddle } from '../with-heddle.ts';
 import { policySubject } from './show-permissions.ts';
 
@@ -37,10 +38,9 @@ async function checkTyped(heddle: Heddle, input: Input, words: readonly string[]
   const commandHeddle = localCommandHeddle(heddle);
   const name = await wholeName(commandHeddle, caller, named);
   const typed = await readArguments(named.words, input.text('args'));
-  const call = terminalCall({ kind: 'tool', name, input: typed.whole }, { caller, input });
-  const bound: JsonObject = await bindTyped(commandHeddle, call, typed);
   const as = policySubject(input.text('as'), input.text('profile'));
-  return heddle.policy.check(caller, { name, input: bound, as, signal: untilInterrupted() });
+  const bind = (target: Target) => bindToTool(typed, target, name);
+  return heddle.policy.check(caller, { name, input: bind, as, signal: untilInterrupted() });
 }
 
 const COLUMNS: readonly Column<RuleVerdict>[] = [

@@ -1,4 +1,4 @@
-import type { Caller, CallKind, Decision } from '../../core/call.ts';
+import type { Caller, CallKind, Decision, Target } from '../../core/call.ts';
 import type { CheckedCall, PolicyCheck, RuleVerdict } from '../../core/records/policy.ts';
 import { decideByMode, stricterMode } from '../../govern/policy/mode-rules.ts';
 import { matchingPermissions } from '../../govern/policy/permission-rules.ts';
@@ -22,14 +22,36 @@ export async function checkCall(options: PolicyCheckOptions, by: Caller, call: C
 
 async function decideOn(options: PolicyCheckOptions, by: Caller, { name, input, as = {}, signal }: CheckedCall) {
   const caller = await subjectCaller(options, by, as);
-  // A tool that is hidden from the caller is known, too.
-  const known = options.catalog.current(caller);
-  const [found] = [known.find(name), ...known.called(name)].filter((target) => target !== undefined);
-  const target = found ?? (await options.describe(by, name, signal));
+  const target = await findTarget(options, { by, caller, name, signal });
   const kind: CallKind = target.kind === 'template' ? 'resource' : target.kind;
-  const sent: Sent = { kind, input, taint: [], time: options.clock() };
+  const sent: Sent = {
+    kind,
+    input: typeof input === 'function' ? input(target) : input,
+    taint: [],
+    time: options.clock(),
+  };
   const decided: DecidedCheck = { caller, target, kind, sent, decision: options.active().decide(caller, target, sent) };
   return decided;
+}
+
+interface Wanted extends Pick<CheckedCall, 'name' | 'signal'> {
+  readonly by: Caller;
+  readonly caller: Caller;
+}
+
+/** Finds a tool, also one that is hidden from the caller: `describe` connects its server first. */
+async function findTarget(options: PolicyCheckOptions, { by, caller, name, signal }: Wanted): Promise<Target> {
+  const find = () => {
+    const known = options.catalog.current(caller);
+    return known.find(name) ?? known.called(name)[0];
+  };
+  const found = find();
+  if (found) return found;
+  return options.describe(by, name, signal).catch((thrown) => {
+    const connected = find();
+    if (connected) return connected;
+    throw thrown;
+  });
 }
 
 function verdictsOf({ policy }: ActiveConfig, decided: DecidedCheck, locate: LocateRule): readonly RuleVerdict[] {

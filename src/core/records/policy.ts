@@ -1,4 +1,4 @@
-import type { Effect, JsonObject, TargetKind } from '../call.ts';
+import type { Effect, JsonObject, Target, TargetKind } from '../call.ts';
 import type { ApprovalStage } from './approval.ts';
 
 /** A place in a configuration or policy file. */
@@ -96,7 +96,8 @@ export interface NewRule {
 
 export interface CheckedCall {
   readonly name: string;
-  readonly input: JsonObject;
+  /** The arguments, or a function that builds them from the definition of the tool, which may be hidden. */
+  readonly input: JsonObject | ((target: Target) => JsonObject);
   readonly as?: PolicySubject;
   readonly signal: AbortSignal;
 }

@@ -8,6 +8,8 @@ import { readCheckpoint } from './chain-references.ts';
 import { verifyChains } from './verify-chains.ts';
 
 const BATCH = 1_000;
+/** The first row of an export in CSV, also after a spreadsheet has saved it. */
+const CSV_HEAD = /^\uFEFF?"?time"?[,;\t]"?segment"?[,;\t]/;
 /** A record has at most about 20 KB. */
 const MAX_CHARS = 4 * 1024 * 1024;
 
@@ -62,6 +64,7 @@ async function* recordsOf(file: string, { signal, onInvalid }: ReadOptions): Asy
   let number = 0;
   for await (const text of textLines(input)) {
     number += 1;
+    if (number === 1 && CSV_HEAD.test(text)) throw notVerifiable(file);
     if (text.trim() === '') continue;
     const row = toRow(text);
     if (row) yield row;
@@ -118,6 +121,11 @@ const cutAfter = (last: SealedRow | undefined): AuditFault => ({
   sequence: (last?.sequence ?? 0) + 1,
   message: 'The export does not end with the checkpoint that was written for it.',
 });
+
+const notVerifiable = (file: string) =>
+  new HeddleError('USAGE_INVALID', `${file} is a CSV export, which cannot be verified: its cells are escaped.`, {
+    fix: 'Export with `heddle audit export --format jsonl`, and verify that.',
+  });
 
 const filtered = (file: string) =>
   new HeddleError('USAGE_INVALID', `${file} has only some records, so its chains cannot be verified.`, {
