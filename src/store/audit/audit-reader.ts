@@ -1,5 +1,6 @@
 // The reader thread: it runs one job on a read-only connection, and ends.
 import { once } from 'node:events';
+import { getPriority, setPriority } from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openTable } from './open-table.ts';
 import { readAudit } from './read-audit.ts';
@@ -7,6 +8,10 @@ import type { ReaderJob, ReaderMessage } from './reader-job.ts';
 import { tableSource } from './table-source.ts';
 import { verifyChains } from './verify-chains.ts';
 
+const READER_NICE = 10;
+
+// On Linux this is the priority of the thread, elsewhere of the process.
+if (parentPort && process.platform === 'linux') setPriority(Math.max(getPriority(), READER_NICE));
 if (parentPort) await run(workerData as ReaderJob, parentPort);
 
 async function run(job: ReaderJob, port: MessagePort): Promise<void> {

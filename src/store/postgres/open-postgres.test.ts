@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { type FreshDatabase, freshPostgres, recordOf, testPostgres } from '../fixtures.ts';
 import { openStore } from '../open-store.ts';
 
@@ -22,6 +23,24 @@ describe.skipIf(!testPostgres)('a store in Postgres', () => {
     const names = (await store.audit.search({ limit: 9 })).map(({ name }) => name);
     expect(names).toEqual(['after', 'meanwhile', 'before']);
     await store.close();
+  });
+
+  verifies('G11', 'waits for the disk with durability disk, even if the role has synchronous_commit off', async () => {
+    await (await openStore({ location: database.location })).close();
+    await database.run(`
+      DO $$ BEGIN EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET synchronous_commit = off', current_database()); END $$;
+      CREATE TABLE seen (setting text);
+      CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO heddle.seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
+      CREATE TRIGGER see AFTER INSERT ON audit EXECUTE FUNCTION see()`);
+    for (const durability of ['commit', 'disk'] as const) {
+      const store = await openStore({ location: database.location, durability });
+      await store.audit.appendDurably(recordOf());
+      await store.audit.checkpoint({ always: true });
+      await store.close();
+    }
+    const seen = await database.run('SELECT setting FROM seen');
+    expect(seen.map(({ setting }) => setting)).toEqual(['off', 'off', 'on', 'on']);
   });
 
   it('creates tables in its own schema only', async () => {
