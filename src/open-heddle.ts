@@ -5,12 +5,15 @@ import type { Config, ServerConfig } from './config/config.ts';
 import { requireFile } from './config/read/require-file.ts';
 import { readConfig } from './config/read-config.ts';
 import { trustFile } from './config/sources/trust-file.ts';
+import { newCallId } from './core/call/call-id.ts';
+import type { Caller, JsonObject } from './core/call.ts';
 import { HeddleError } from './core/errors.ts';
 import { steadyClock } from './core/time.ts';
 import { homeFolder } from './files/home-folder.ts';
 import type { Heddle } from './heddle.ts';
 import { openStore } from './store/open-store.ts';
 import type { Secrets } from './store/secrets/secrets.ts';
+import type { Store } from './store/store.ts';
 import { toServerConfigs } from './upstream/lifecycle/programmatic-servers.ts';
 
 export type { HeddleOptions } from './compose/heddle-options.ts';
@@ -43,9 +46,7 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const config = await read([]);
   requireFile(config);
   options.onProblems?.(config.problems);
-  const location = storeLocation(options, config) ?? join(homeFolder(env), 'heddle.sqlite');
-  const { durability } = config.settings.audit;
-  const store = await openStore({ location, clock: wallClockOf(options), durability, home: homeFolder(env), env });
+  const store = await storeOf(config, options);
   try {
     return await assembleHeddle({ config, trustVersion, read, store, options, env, clock, closing });
   } catch (thrown) {
@@ -53,6 +54,33 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
     await store.close();
     throw thrown;
   }
+}
+
+/** An administrative act outside of the store: a command has changed a file. */
+export interface AdministrativeAct {
+  readonly name: string;
+  /** Without secrets. */
+  readonly detail: JsonObject;
+}
+
+/** Writes the audit record of an administrative act, in the store of the configuration. */
+export async function recordAct(by: Caller, act: AdministrativeAct, options: HeddleOptions = {}): Promise<void> {
+  const store = await storeOf(await readConfig(options), options);
+  const { id: caller, via } = by;
+  try {
+    const at = wallClockOf(options)();
+    await store.audit.appendDurably({ callId: newCallId(), phase: 'outcome', at, caller, via, ...act });
+  } finally {
+    await store.close();
+  }
+}
+
+function storeOf(config: Config, options: HeddleOptions): Promise<Store> {
+  const { env = process.env } = options;
+  const home = homeFolder(env);
+  const location = storeLocation(options, config) ?? join(home, 'heddle.sqlite');
+  const { durability } = config.settings.audit;
+  return openStore({ location, clock: wallClockOf(options), durability, home, env });
 }
 
 function requireOneConfig({ config, configFile }: HeddleOptions): void {

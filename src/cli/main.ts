@@ -1,6 +1,7 @@
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
-import { type Command, helpOf, readInput } from './command.ts';
+import { takeActs } from './acts.ts';
+import { type Command, helpOf, type Input, readInput } from './command.ts';
 import { printError } from './print/print-error.ts';
 
 interface Entry {
@@ -115,19 +116,33 @@ async function run(argv: readonly string[]): Promise<number> {
     return (await import('./commands/complete-words.ts')).printCandidates(rest, COMMANDS);
   }
   if (first === 'help' || first === '--help' || first === '-h') return help(rest[0]);
-  if (first === undefined || first.startsWith('-')) return runCommand(await STATUS.load(), argv);
+  if (first === undefined || first.startsWith('-')) return runCommand('status', await STATUS.load(), argv);
   const entry = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
   if (!entry) throw unknownCommand(first);
-  return runCommand(await entry.load(), rest);
+  return runCommand(first, await entry.load(), rest);
 }
 
-async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
+async function runCommand(name: string, command: Command, argv: readonly string[]): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   if (own.includes('--help') || own.includes('-h')) return printText(helpOf(command).trimEnd());
   try {
-    return await command.run(readInput(command, argv));
+    return await recorded(name, readInput(command, argv), command);
   } catch (thrown) {
     throw withMeant(thrown, command, argv);
+  }
+}
+
+/** Runs a command, and writes an audit record of the changes that it noted, also if it fails after them. */
+async function recorded(name: string, input: Input, command: Command): Promise<number> {
+  let outcome = 'ok';
+  try {
+    return await command.run(input);
+  } catch (thrown) {
+    outcome = HeddleError.from(thrown).code;
+    throw thrown;
+  } finally {
+    const acts = takeActs();
+    if (acts.length > 0) await (await import('./record-acts.ts')).recordActs({ name, input, acts, outcome });
   }
 }
 

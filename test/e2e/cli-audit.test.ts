@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { AuditEntry } from '../../src/core/records/audit-entry.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
@@ -125,7 +125,47 @@ describe('heddle audit', () => {
     }
   });
 
-  it('exports to a file that only its owner can read', async () => {
+  verifies('G11', 'every command that changes a file or a secret leaves a record, without secrets', async () => {
+    const here = project({ '.cursor/mcp.json': {} });
+    const change = async (args: readonly string[], stdin = '') => {
+      const { code, stderr } = await here.heddle(args, { stdin });
+      expect([args, code, stderr.includes('warning: The change has no')]).toEqual([args, 0, false]);
+    };
+    await change(['add', 'demo', '--env', 'API_TOKEN=hunter2', '--', 'node', 'x.mjs', '--token', 'hunter3']);
+    await change(['disable', 'demo', '--dry-run']);
+    await change(['disable', 'demo']);
+    await change(['permissions', 'deny', 'mcp__demo']);
+    await change(['permissions', 'mode', 'strict']);
+    await change(['secret', 'set', 'demo.KEY'], 'hunter4\n');
+    await change(['secret', 'rm', 'demo.KEY']);
+    await change(['trust', '--forget']);
+    await change(['export', 'cursor', '--write']);
+    await change(['permissions', 'forget', 'mcp__demo']);
+    await change(['remove', 'demo']);
+    const all = await searched(here, 'via=cli', '--limit', '100');
+    const acts = all.filter(({ name }) => name.startsWith('command.')).toReversed();
+    const words = acts.map(({ name, detail }) => [name, ...((detail.words ?? []) as string[])].join(' '));
+    expect(words).toEqual([
+      'command.add demo node x.mjs --token [REDACTED]',
+      'command.disable demo',
+      'command.permissions deny mcp__demo',
+      'command.permissions mode strict',
+      'command.secret set demo.KEY',
+      'command.secret rm demo.KEY',
+      'command.trust',
+      'command.export cursor',
+      'command.permissions forget mcp__demo',
+      'command.remove demo',
+    ]);
+    for (const { caller, detail } of acts) {
+      expect(caller).toMatch(/^local:/);
+      expect(detail).toMatchObject({ outcome: 'ok', changes: [{}] });
+    }
+    expect(JSON.stringify(acts[2]?.detail)).toContain('+ ');
+    expect(JSON.stringify(all)).not.toMatch(/hunter\d/);
+  });
+
+  verifies('G11', 'exports to a file that only its owner can read; a CSV export cannot be verified', async () => {
     const here = project(note);
     await outputOf(here, ...read);
     const { code, stdout, stderr } = await here.heddle(['audit', 'export', '--output', 'out.csv', '--format', 'csv']);
@@ -134,5 +174,9 @@ describe('heddle audit', () => {
     const [title, first] = readFileSync(join(here.folder, 'out.csv'), 'utf8').split('\n');
     expect(title).toBe('time,segment,sequence,hash,link,callId,phase,caller,via,name,detail');
     expect(first).toContain('"intent"');
+    const verified = await here.heddle(['audit', 'verify', 'out.csv']);
+    expect(verified.code).toBe(2);
+    expect(verified.stderr).toContain('out.csv is a CSV export, which cannot be verified');
+    expect(verified.stderr).toContain('--format jsonl');
   });
 });

@@ -9,6 +9,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { editFile, readTextFile } from '../../files/edit-file.ts';
 import { homeFolder } from '../../files/home-folder.ts';
+import { noteAct } from '../acts.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { findInlineSecrets } from '../edit/inline-secrets.ts';
@@ -129,6 +130,7 @@ async function write(where: HostFile, servers: HostServers, input: Input): Promi
   const backup = changed ? await backUp(file) : undefined;
   if (changed) {
     await editFile(file, (now) => exported(where, servers, now).text, { home: homeFolder(process.env) });
+    noteAct({ file });
   }
   if (input.flag('json')) printJson({ host, scope, file, changed, replaced, notes, backup: backup ?? null });
   else {
@@ -142,6 +144,7 @@ async function write(where: HostFile, servers: HostServers, input: Input): Promi
 
 async function rollBack({ host, scope, file }: HostFile, input: Input): Promise<number> {
   const result = await restore(file);
+  noteAct({ [result]: file });
   if (input.flag('json')) printJson({ host, scope, file, restored: result });
   else print(result === 'removed' ? `${file} was new, and is gone again.` : `${file} is as it was.`);
   return 0;

@@ -2,6 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { openSecretStore } from '../../open-heddle.ts';
+import { noteAct } from '../acts.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { askHidden, canAsk } from '../input/ask.ts';
 import { printJson } from '../print/print-json.ts';
@@ -46,6 +47,7 @@ async function set([name, ...more]: readonly string[], input: Input): Promise<nu
   secrets.requireName(name); // Checked before the user types a value.
   const value = canAsk() ? await askHidden(`Value of ${name}:`) : (await readAll(process.stdin)).replace(/\r?\n$/, '');
   await secrets.set(name, value);
+  noteAct({ secretSet: name });
   if (input.flag('json')) printJson({ name, backend: secrets.backend });
   else print(`${name} is set (${secrets.backend}). Write \${secret:${name}} where it is needed.`);
   return 0;
@@ -77,6 +79,7 @@ async function rm([name, ...more]: readonly string[], input: Input): Promise<num
       fix: meant === undefined ? 'Run `heddle secret list` to see all.' : `Did you mean \`${meant}\`?`,
     });
   }
+  noteAct({ secretRemoved: name });
   if (input.flag('json')) printJson({ removed: name });
   else print(`${name} is gone.`);
   return 0;

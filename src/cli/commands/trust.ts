@@ -5,6 +5,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { homeFolder } from '../../files/home-folder.ts';
+import { noteAct } from '../acts.ts';
 import { type Command, JSON_OPTION } from '../command.ts';
 import { askNo, canAsk } from '../input/ask.ts';
 import { following } from '../print/escape-control.ts';
@@ -27,6 +28,7 @@ export const trust: Command = {
     const home = homeFolder(process.env);
     if (input.flag('forget')) {
       for (const page of [projectFolder, home]) await forgetTrust(home, page);
+      noteAct({ forgotten: projectFolder });
       notice(`All agreements about ${projectFolder} and your connectors are revoked.`);
       return 0;
     }
@@ -44,6 +46,7 @@ export const trust: Command = {
     for (const [page, agreed] of pages) {
       await recordTrust(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
     }
+    noteAct({ trusted: things.map(({ thing, hash }) => ({ thing, hash })), project: projectFolder });
     notice(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
     return 0;
   },

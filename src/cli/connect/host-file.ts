@@ -6,6 +6,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { editFile, readTextFile } from '../../files/edit-file.ts';
 import { followLinks } from '../../files/follow-links.ts';
 import { PRIVATE_FILE } from '../../files/private-file.ts';
+import { noteAct } from '../acts.ts';
 import { problemError } from '../edit/problem-error.ts';
 import { filesOf } from '../input/choose-host.ts';
 
@@ -60,6 +61,7 @@ export async function replaceHostText(file: string, expected: HostText, text: st
     throw changedMeanwhile(file);
   };
   await editFile(file, edit, { newFileMode: PRIVATE_FILE });
+  if (text !== expected.text) noteAct({ file });
 }
 
 export const changedMeanwhile = (file: string): HeddleError =>
@@ -71,6 +73,7 @@ export const changedMeanwhile = (file: string): HeddleError =>
 export async function removeHostFile(file: string, createdFolder: string | undefined): Promise<void> {
   const target = await followLinks(file);
   await rm(target, { force: true });
+  noteAct({ removed: file });
   if (createdFolder === undefined) return;
   for (let folder = dirname(target); folder.startsWith(createdFolder); folder = dirname(folder)) {
     const isRemoved = await rmdir(folder).then(

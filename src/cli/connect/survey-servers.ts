@@ -5,10 +5,9 @@ import { emptyFile, withServer, writtenServers } from '../../config/edit/edit-se
 import type { ImportableFile } from '../../config/hosts/find-imports.ts';
 import { expandText } from '../../config/read/expand.ts';
 import type { JsonObject } from '../../core/call.ts';
-import { editFile, readTextFile } from '../../files/edit-file.ts';
-import { homeFolder } from '../../files/home-folder.ts';
+import { readTextFile } from '../../files/edit-file.ts';
 import type { Input } from '../command.ts';
-import { requireJson } from '../edit/change-file.ts';
+import { applyChange, requireJson } from '../edit/change-file.ts';
 import { compareServer } from '../edit/compare-server.ts';
 import { settleSecrets } from '../edit/move-secrets.ts';
 import type { NamedServer } from '../edit/new-servers.ts';
@@ -82,5 +81,5 @@ export async function addServers(servers: readonly NamedServer[], userFile: stri
     const fresh = settled.filter(({ name }) => !there.has(name));
     return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
   };
-  await editFile(userFile, edit, { home: homeFolder(process.env) });
+  await applyChange({ file: userFile, edit }, false);
 }

@@ -3,6 +3,7 @@ import { parseDocument } from '../../config/read/parse-document.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { type Edited, editFile, readTextFile } from '../../files/edit-file.ts';
 import { homeFolder } from '../../files/home-folder.ts';
+import { noteAct } from '../acts.ts';
 import type { Input } from '../command.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
@@ -36,7 +37,9 @@ export async function applyChange(
     ? await readTextFile(file).then((text) => ({ before: text, after: checked(text) }))
     : await editFile(file, checked, { home: homeFolder(process.env) });
   const shown = { before: previewText(before), after: previewText(after) };
-  return { before, after, changed: before !== after, shown };
+  const changed = before !== after;
+  if (changed && !dryRun) noteAct({ file, diff: diffText(file, shown.before, shown.after) });
+  return { before, after, changed, shown };
 }
 
 /** Prints the summary of a change; of a dry run the diff. */

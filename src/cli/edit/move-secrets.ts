@@ -1,5 +1,6 @@
 import { oneLine } from '../../core/text/visible-text.ts';
 import { openSecretStore } from '../../open-heddle.ts';
+import { noteAct } from '../acts.ts';
 import type { Input } from '../command.ts';
 import { askYes, canAsk } from '../input/ask.ts';
 import { notice, printStatement } from '../print/print-line.ts';
@@ -41,6 +42,7 @@ async function store(secrets: readonly InlineSecret[]): Promise<void> {
   const opened = await openSecretStore();
   for (const { name, value } of secrets) {
     await opened.set(name, value);
+    noteAct({ secretSet: name });
     notice(`The secret ${name} is in the ${opened.backend === 'file' ? 'secret store' : 'keychain'}.`);
   }
 }

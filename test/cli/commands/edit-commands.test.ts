@@ -197,7 +197,8 @@ describe('secret', () => {
     expect(runs[2]?.stdout).toMatch(/a\.TOKEN +\d{4}-\d\d-\d\dT/);
     expect(JSON.parse(runs[3]?.stdout ?? '')).toMatchObject([{ name: 'a.TOKEN', backend: 'file' }, { name: 'b' }]);
     expect(JSON.parse((await desk.heddle(['secret', 'list', '--json'])).stdout)).toHaveLength(1);
-    expect((await readdir(desk.path('home'))).sort()).toEqual(['secret-key', 'secrets.json']);
+    const files = (await readdir(desk.path('home'))).filter((name) => !name.startsWith('heddle.sqlite'));
+    expect(files.sort()).toEqual(['secret-key', 'secrets.json']);
   });
 
   it.each([
