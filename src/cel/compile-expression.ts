@@ -24,24 +24,36 @@ const MAX_PATTERN_INSTRUCTIONS = 20_000;
 const INT64 = /^-?\d{1,18}$/;
 const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', 'in']);
 
+/** The instructions that are left for the literal patterns of all rules. */
+export interface PatternBudget {
+  left: number;
+}
+
 let opened: MeteredEnvironment | undefined;
 const known = new BoundedMap<string, Condition | ExpressionProblem>(MAX_KNOWN);
 
 /**
  * Compiles a condition: parses it, checks its types and its limits. Returns a problem with its place if it is wrong.
- * Results are kept by source, so that a reload compiles only changed conditions. `left` is the number of instructions
- * that the patterns of the condition may have.
+ * Results are kept by source, so that a reload compiles only changed conditions.
  */
-export function compileExpression(source: string, left = MAX_PATTERN_INSTRUCTIONS): Condition | ExpressionProblem {
+export function compileExpression(
+  source: string,
+  budget: PatternBudget = { left: MAX_PATTERN_INSTRUCTIONS },
+): Condition | ExpressionProblem {
   const found = known.get(source);
-  if (found && ('message' in found || found.patternInstructions <= left)) return found;
-  const result = compile(source, Math.min(left, MAX_PATTERN_INSTRUCTIONS));
-  // A result that depends on the other rules is not kept.
-  if ('evaluate' in result || left >= MAX_PATTERN_INSTRUCTIONS) known.set(source, result);
+  if (found && 'message' in found) return found;
+  if (found && found.patternInstructions <= budget.left) {
+    budget.left -= found.patternInstructions;
+    return found;
+  }
+  const isWhole = budget.left >= MAX_PATTERN_INSTRUCTIONS;
+  const result = compile(source, budget);
+  // A problem that depends on the other rules is not kept.
+  if ('evaluate' in result || isWhole) known.set(source, result);
   return result;
 }
 
-function compile(source: string, left: number): Condition | ExpressionProblem {
+function compile(source: string, budget: PatternBudget): Condition | ExpressionProblem {
   if (source.length > MAX_SOURCE_CHARS) {
     return { message: `it is longer than ${MAX_SOURCE_CHARS} characters`, fix: 'Split the rule.', offset: 0 };
   }
@@ -50,7 +62,7 @@ function compile(source: string, left: number): Condition | ExpressionProblem {
     const parsed = opened.environment.parse(source);
     const root = parsed.ast as unknown as SyntaxNode;
     const patterns = literalPatterns(root);
-    const limit = findLimit(root, patterns, left);
+    const limit = findLimit(root, patterns, budget);
     if (limit) return limit;
     prepare(root, opened);
     const { valid, type, error } = parsed.check();
@@ -62,16 +74,23 @@ function compile(source: string, left: number): Condition | ExpressionProblem {
   }
 }
 
-function findLimit(root: SyntaxNode, patterns: readonly LiteralPattern[], left: number): ExpressionProblem | undefined {
+function findLimit(
+  root: SyntaxNode,
+  patterns: readonly LiteralPattern[],
+  budget: PatternBudget,
+): ExpressionProblem | undefined {
   const deep = findTooDeep(root, MAX_NESTING);
   if (deep) {
     const message = `it nests macros over lists more than ${MAX_NESTING} deep`;
     return { message, fix: 'Use fewer nested `all`, `exists`, `map` or `filter`.', offset: deep.start };
   }
-  if (sizeOf(patterns) > left) {
+  const left = Math.min(budget.left, MAX_PATTERN_INSTRUCTIONS);
+  const size = sizeOf(patterns);
+  if (size > left) {
     const message = `its patterns are too large: of the instructions for all rules, ${left} are left for it`;
     return { message, fix: 'Use smaller patterns, or fewer rules with `matches`.', offset: patterns[0]?.start ?? 0 };
   }
+  budget.left -= size; // Also if the condition is refused: its patterns are compiled first.
   for (const { pattern, start } of patterns) {
     try {
       compilePattern(pattern);

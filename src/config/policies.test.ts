@@ -231,6 +231,16 @@ describe('hostile files', () => {
     expect(config.settings.mode).toBe('strict');
   });
 
+  verifies('G3', 'the patterns of rules that are not valid count, too', async () => {
+    const heavy = Array.from({ length: 200 }, (_, at) =>
+      rule(`r${at}`, { tools: ['mcp__s'], when: `args.s.matches("x${at}[ab]{0,900}") && kind` }),
+    );
+    const machine = await machineWith({ 'user/.heddle/policies/a.json': { policies: heavy } });
+    const wrong = errors(await machine.load());
+    expect(wrong).toHaveLength(200);
+    expect(wrong.filter(({ message }) => message.includes('patterns are too large')).length).toBeGreaterThan(80);
+  });
+
   verifies(
     'G3',
     'the patterns of all rules together are bounded, with the file and the rule in the error',

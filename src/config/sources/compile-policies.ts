@@ -18,7 +18,7 @@ export interface CompiledPolicies extends Pick<Config, 'policies' | 'conditions'
 type Remembered = Map<string, readonly LoadedPolicy[]>;
 type Compile = (
   source: string,
-  left?: number,
+  budget?: { left: number },
 ) => Condition | { readonly message: string; readonly fix: string; readonly offset: number };
 
 export interface CompileOptions {
@@ -76,12 +76,8 @@ export async function compilePolicies(
 
 /** Limits the patterns of all conditions together. The rules of an untrusted project come last. */
 function withPatternLimit(compile: Compile): Compile {
-  let left = MAX_PATTERN_INSTRUCTIONS;
-  return (source) => {
-    const condition = compile(source, left);
-    if ('evaluate' in condition) left -= condition.patternInstructions;
-    return condition;
-  };
+  const budget = { left: MAX_PATTERN_INSTRUCTIONS };
+  return (source) => compile(source, budget);
 }
 
 function compileRule(
