@@ -231,35 +231,20 @@ describe('hostile files', () => {
     expect(config.settings.mode).toBe('strict');
   });
 
-  verifies('G3', 'the patterns of rules that are not valid count, too', async () => {
-    const heavy = Array.from({ length: 200 }, (_, at) =>
-      rule(`r${at}`, { tools: ['mcp__s'], when: `args.s.matches("x${at}[ab]{0,900}") && kind` }),
-    );
-    const machine = await machineWith({ 'user/.heddle/policies/a.json': { policies: heavy } });
-    const wrong = errors(await machine.load());
-    expect(wrong).toHaveLength(200);
-    expect(wrong.filter(({ message }) => message.includes('patterns are too large')).length).toBeGreaterThan(80);
+  verifies('G3', 'the patterns of all rules together are bounded, also of invalid ones', async () => {
+    const loaded = async (id: string, more: string) => {
+      const when = (at: number) => `args.s.matches("${id}${at}[ab]{0,900}")${more}`;
+      const policies = Array.from({ length: 200 }, (_, at) => rule(`r${at}`, { tools: ['mcp__s'], when: when(at) }));
+      return (await machineWith({ 'user/.heddle/policies/a.json': { policies } })).load();
+    };
+    const config = await loaded('a', '');
+    const { length } = names(config);
+    expect(length).toBeGreaterThan(90);
+    const message = expect.stringContaining(`policy r${length} is not valid: its patterns are too large`);
+    expect(errors(config)[0]).toMatchObject({ message, at: { file: expect.stringContaining('a.json') } });
+    const invalid = errors(await loaded('b', ' && kind')).filter((one) => one.message.includes('too large'));
+    expect(invalid.length).toBeGreaterThan(80);
   });
-
-  verifies(
-    'G3',
-    'the patterns of all rules together are bounded, with the file and the rule in the error',
-    async () => {
-      const heavy = Array.from({ length: 200 }, (_, at) =>
-        rule(`r${at}`, { tools: ['mcp__s'], when: `args.s.matches("${at}[ab]{0,900}")` }),
-      );
-      const machine = await machineWith({ 'user/.heddle/policies/a.json': { policies: heavy } });
-      const config = await machine.load();
-      const { length } = names(config);
-      expect(length).toBeGreaterThan(90);
-      expect(length).toBeLessThan(120);
-      expect(errors(config)[0]).toMatchObject({
-        message: expect.stringContaining(`policy r${length} is not valid: its patterns are too large`),
-        at: { file: expect.stringContaining('a.json') },
-      });
-      expect(config.settings.mode).toBe('strict');
-    },
-  );
 });
 
 describe('trust', () => {
