@@ -1,6 +1,7 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance,background] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance,background,builtin] [--json]
 import { parseArgs } from 'node:util';
 import { runBackgroundSuite, showBackgroundSuite } from './background-suite.ts';
+import { runBuiltinSuite, showBuiltinSuite } from './builtin-suite.ts';
 import { runConnectSuite, showConnectSuite } from './connect-suite.ts';
 import { runCredentialsSuite, showCredentialsSuite } from './credentials-suite.ts';
 import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
@@ -14,7 +15,7 @@ const { values } = parseArgs({
     calls: { type: 'string', default: '3000' },
     'warm-up': { type: 'string', default: '2000' },
     only: { type: 'string' },
-    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials,governance,background' },
+    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials,governance,background,builtin' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -47,13 +48,17 @@ for (const suite of values.suites.split(',')) {
     const measured = await runBackgroundSuite({ reps, calls });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showBackgroundSuite(measured));
+  } else if (suite === 'builtin') {
+    const measured = await runBuiltinSuite({ reps });
+    results[suite] = measured;
+    if (!values.json) process.stdout.write(showBuiltinSuite(measured));
   } else if (suite === 'stdio' || suite === 'http') {
     const measured = await runGatewaySuite({ kind: suite, reps, calls, warmUp, only });
     results[suite] = measured;
     if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
   } else {
     throw new Error(
-      `${suite} is not a suite; those are stdio, http, start-up, connect, list, credentials, governance and background.`,
+      `${suite} is not a suite; those are stdio, http, start-up, connect, list, credentials, governance, background and builtin.`,
     );
   }
 }

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, matchesGlob } from 'node:path';
+import { createInterface } from 'node:readline';
+import { median, type Ratio, ratioOf, showRatio, table } from './ratios.ts';
+
+export interface BuiltinResult {
+  readonly job: string;
+  readonly name: string;
+  /** Calls per second, compared with the reference server in the same repetition. */
+  readonly rate: Ratio;
+  readonly median: number;
+}
+
+interface Sizes {
+  readonly reps: number;
+  /** Files that are searched. */
+  readonly files?: number;
+}
+
+const ROOT = join(import.meta.dirname, '..');
+const REFERENCE = join(ROOT, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
+const BASELINE = 'server-filesystem';
+const PATTERN = '**/needle-*.txt';
+const LISTED = 1000;
+const PER_FOLDER = 100;
+const IN_FLIGHT = 8;
+
+/** One piece of work: how many times, and how each candidate does it. */
+interface Job {
+  readonly name: string;
+  readonly times: number;
+  readonly heddle: readonly [string, object];
+  readonly reference: readonly [string, object];
+  readonly plain: () => Promise<unknown>;
+}
+
+/** Measures the built-in file tools and the reference server over stdio, in turn, and plain `fs` in this process. */
+export async function runBuiltinSuite({ reps, files = 50_000 }: Sizes): Promise<readonly BuiltinResult[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const servers: StdioServer[] = [];
+  try {
+    layFiles(folder, files);
+    const heddle = await openServer([join(ROOT, 'bin/heddle'), 'builtin', 'filesystem', folder, '--read-only'], folder);
+    servers.push(heddle);
+    const reference = await openServer([REFERENCE, folder], folder);
+    servers.push(reference);
+    const results: BuiltinResult[] = [];
+    for (const job of jobsIn(folder)) {
+      const measured: readonly { name: string; run: () => Promise<unknown>; rates: number[] }[] = [
+        { name: BASELINE, run: () => reference.call(...job.reference), rates: [] },
+        { name: 'heddle', run: () => heddle.call(...job.heddle), rates: [] },
+        { name: 'plain fs', run: job.plain, rates: [] },
+      ];
+      for (const { run } of measured) await run(); // Warms up.
+      for (let rep = 1; rep <= reps; rep++) {
+        for (const { name, run, rates } of measured) {
+          rates.push(await rateOf(run, job.times));
+          process.stderr.write(`builtin ${rep}/${reps} ${job.name}, ${name}: ${rates.at(-1)?.toFixed(1)} calls/s\n`);
+        }
+      }
+      const baseline = measured[0]?.rates ?? [];
+      for (const { name, rates } of measured) {
+        results.push({ job: job.name, name, rate: ratioOf(rates, baseline), median: median(rates) });
+      }
+    }
+    return results;
+  } finally {
+    for (const server of servers) await server.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+export function showBuiltinSuite(results: readonly BuiltinResult[]): string {
+  const rows = results.map(({ job, name, rate, median }) => [`${job}, ${name}`, showRatio(rate), median.toFixed(1)]);
+  return `\nBuilt-in file tools: ratio to ${BASELINE} in the same repetition\n${table([['', 'calls/s ratio', 'calls/s (context)'], ...rows])}`;
+}
+
+function layFiles(folder: string, files: number): void {
+  writeFileSync(join(folder, 'small.txt'), 'x'.repeat(1024));
+  writeFileSync(join(folder, 'large.txt'), 'x'.repeat(1024 * 1024));
+  mkdirSync(join(folder, 'listed'));
+  for (let count = 0; count < LISTED; count++) writeFileSync(join(folder, 'listed', `entry-${count}`), 'x');
+  for (let count = 0; count < files; count++) {
+    const inside = join(folder, 'tree', `${Math.floor(count / PER_FOLDER / 10)}`, `${Math.floor(count / PER_FOLDER)}`);
+    if (count % PER_FOLDER === 0) mkdirSync(inside, { recursive: true });
+    writeFileSync(join(inside, count % 5000 === 0 ? `needle-${count}.txt` : `file-${count}.txt`), '');
+  }
+}
+
+function jobsIn(folder: string): readonly Job[] {
+  const read = (name: string, file: string, times: number): Job => {
+    const path = join(folder, file);
+    return {
+      name,
+      times,
+      heddle: ['fs_read_file', { path }],
+      reference: ['read_text_file', { path }],
+      plain: () => readFile(path, 'utf8'),
+    };
+  };
+  const [listed, tree] = [join(folder, 'listed'), join(folder, 'tree')];
+  return [
+    read('read 1 KB', 'small.txt', 2000),
+    read('read 1 MB', 'large.txt', 200),
+    {
+      ...{ name: `list ${LISTED}`, times: 50, plain: () => plainList(listed) },
+      heddle: ['fs_list_directory', { path: listed }],
+      reference: ['list_directory_with_sizes', { path: listed }], // Reads sizes as well.
+    },
+    {
+      ...{ name: 'search', times: 1, plain: () => plainSearch(tree) },
+      heddle: ['fs_search_files', { pattern: PATTERN, rootPath: tree }],
+      reference: ['search_files', { pattern: PATTERN, path: tree }],
+    },
+  ];
+}
+
+const plainList = async (folder: string) =>
+  Promise.all((await readdir(folder)).map((name) => stat(join(folder, name))));
+
+const plainSearch = async (folder: string) =>
+  (await readdir(folder, { recursive: true })).filter((path) => matchesGlob(path, PATTERN));
+
+/** Returns the calls per second of `times` calls, of which some are in flight at once. */
+async function rateOf(run: () => Promise<unknown>, times: number): Promise<number> {
+  let left = times;
+  const worker = async () => {
+    while (left-- > 0) await run();
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, times) }, worker));
+  return (times * 1000) / (performance.now() - startedAt);
+}
+
+interface StdioServer {
+  call(name: string, input: object): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface Response {
+  readonly id?: number;
+  readonly result?: { readonly isError?: boolean };
+}
+
+/** Starts a server and returns a client that does next to nothing itself. */
+async function openServer(args: readonly string[], folder: string): Promise<StdioServer> {
+  const env = { ...process.env, HEDDLE_HOME: join(folder, '.heddle') };
+  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'ignore'], env });
+  const waiting = new Map<number, (response: Response) => void>();
+  let lastId = 0;
+  if (child.stdout) {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const response = JSON.parse(line) as Response;
+      waiting.get(response.id ?? -1)?.(response);
+    });
+  }
+  const send = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const request = (method: string, params: object) =>
+    new Promise<Response>((resolve) => {
+      const id = ++lastId;
+      waiting.set(id, (response) => {
+        waiting.delete(id);
+        resolve(response);
+      });
+      send({ id, method, params });
+    });
+  const clientInfo = { name: 'bench', version: '1' };
+  await request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  send({ method: 'notifications/initialized' });
+  return {
+    async call(name, input) {
+      const response = await request('tools/call', { name, arguments: input });
+      if (!response.result || response.result.isError) throw new Error(`${name} failed: ${JSON.stringify(response)}`);
+      return response.result;
+    },
+    async close() {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    },
+  };
+}
