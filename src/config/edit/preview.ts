@@ -2,8 +2,8 @@ import { type Node, parseTree } from 'jsonc-parser';
 import type { Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { REDACTED } from '../../core/text/redact-text.ts';
-import { isPlainValue } from '../read/plain-value.ts';
 import { isSecretName, redact, withoutSecrets } from '../read/redact.ts';
+import { isPlainValue } from './plain-value.ts';
 
 // A default may be the secret itself, so `${NAME:-default}` is not shown.
 const REFERENCE = /^(?:[A-Za-z]+ )?\$\{(?:env:|secret:)?[A-Za-z0-9_.-]+\}$/;

@@ -1,6 +1,5 @@
 import type { Json } from '../../core/call.ts';
 import type { Problem, SourceLocation } from '../config.ts';
-import type { Layer, LayerSetting } from './layer.ts';
 
 /** A setting that holds in place of one that cannot be in force, and its consequence for messages. */
 export interface Substitute {
@@ -28,6 +27,14 @@ export const NO_SAMPLING: Substitute = {
   consequence: 'sampling requests of servers are refused',
 };
 
+/** A setting that no other layer overrides. */
+interface ForcedSetting {
+  readonly path: readonly string[];
+  readonly value: Json;
+  readonly at: SourceLocation;
+  readonly isForced: true;
+}
+
 /** Returns the sentence on the consequence of an error. */
 export const untilCorrected = (consequence: string): string => `Until it is corrected, ${consequence}.`;
 
@@ -35,7 +42,7 @@ export const untilCorrected = (consequence: string): string => `Until it is corr
 export const STRICT_NOTICE = untilCorrected(STRICT.consequence);
 
 /** Sets the value of a substitute. It wins over the values of all files. */
-export const substituteAt = ({ path, value }: Substitute, at: SourceLocation): LayerSetting => ({
+export const substituteAt = ({ path, value }: Substitute, at: SourceLocation): ForcedSetting => ({
   path,
   value,
   at,
@@ -43,10 +50,13 @@ export const substituteAt = ({ path, value }: Substitute, at: SourceLocation): L
 });
 
 /** Sets mode strict at the place of an error. It wins over the modes of all files: the invalid rule may be one that denies. */
-export const strictAt = (at: SourceLocation): LayerSetting => substituteAt(STRICT, at);
+export const strictAt = (at: SourceLocation): ForcedSetting => substituteAt(STRICT, at);
 
 /** Returns the problems with their consequence, and mode strict at the place of the first. */
-export function strictBy(problems: readonly Problem[]): Pick<Layer, 'settings' | 'problems'> {
+export function strictBy(problems: readonly Problem[]): {
+  readonly settings: readonly ForcedSetting[];
+  readonly problems: readonly Problem[];
+} {
   const at = problems.find((problem) => problem.at)?.at;
   return { settings: at ? [strictAt(at)] : [], problems: problems.map(withNotice) };
 }
@@ -54,5 +64,9 @@ export function strictBy(problems: readonly Problem[]): Pick<Layer, 'settings' |
 const withNotice = (problem: Problem): Problem => ({ ...problem, message: `${problem.message} ${STRICT_NOTICE}` });
 
 /** Returns the files whose errors set mode strict in a layer. */
-export const strictFiles = ({ settings }: Pick<Layer, 'settings'>): readonly string[] =>
+export const strictFiles = ({
+  settings,
+}: {
+  readonly settings: readonly (Omit<ForcedSetting, 'isForced'> & { readonly isForced?: true })[];
+}): readonly string[] =>
   settings.flatMap(({ path, at, isForced }) => (isForced && path[0] === 'mode' ? [at.file] : []));

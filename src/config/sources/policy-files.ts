@@ -19,7 +19,7 @@ const schema = z.strictObject({
 
 const MAX_KEYS = 100;
 const MAX_FILES = 1000;
-/** Of all files of a folder: two megabytes of YAML take seconds. */
+/** The most bytes of all files of a folder: two megabytes of YAML take seconds. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** A policy file that was read. */

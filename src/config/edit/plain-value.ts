@@ -1,5 +1,5 @@
 import type { Json } from '../../core/call.ts';
-import { redact } from './redact.ts';
+import { redact } from '../read/redact.ts';
 
 /** Parts of the names of variables and headers whose values are never shown. */
 const PRIVATE_NAME =
