@@ -2,7 +2,13 @@ import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
 import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
-import type { Approval, ApprovalStatus, StandingApproval, StandingWish } from './core/records/approval.ts';
+import type {
+  Approval,
+  ApprovalOfCall,
+  ApprovalQuery,
+  ApprovalVerdict,
+  StandingApproval,
+} from './core/records/approval.ts';
 import type { ApprovalCount } from './core/records/approval-count.ts';
 import type { AuditEntry, AuditHead, AuditSearch, AuditVerification } from './core/records/audit-entry.ts';
 import type { BudgetStatus } from './core/records/budget.ts';
@@ -220,25 +226,16 @@ export interface Approvals {
   decide(by: Caller, id: string, decision: ApprovalVerdict): Promise<Approval>;
   /** Resolves once an approval is no longer pending, whichever process decided. */
   settled(by: Caller, id: string, signal: AbortSignal): Promise<Approval>;
+  /** Returns the approval that a call of the caller requested last; undefined if it requested none. */
+  ofCall(by: Caller, callId: string): Promise<ApprovalOfCall | undefined>;
+  /** Withdraws a call of the caller that its client cancelled. An approval that no other call waits for becomes void. */
+  withdraw(by: Caller, callId: string): Promise<void>;
   /** Reports approval rules that no identity can satisfy. Requires `owner`, `operator` or `auditor`. */
   findings(by: Caller): Promise<readonly Finding[]>;
   readonly standing: {
     list(by: Caller): Promise<readonly StandingApproval[]>;
     revoke(by: Caller, id: string): Promise<void>;
   };
-}
-
-export interface ApprovalQuery {
-  readonly status?: ApprovalStatus | 'all';
-  readonly limit?: number;
-}
-
-export interface ApprovalVerdict {
-  readonly verdict: 'approve' | 'reject';
-  /** Required for a rejection; at most 2,000 characters. */
-  readonly note?: string;
-  /** Settles later calls of the same tool, too. */
-  readonly standing?: StandingWish;
 }
 
 /** The policy in force. Requires `owner`, `operator` or `auditor`, except for a caller's own permissions. */

@@ -19,6 +19,7 @@ export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/e
 export type {
   Approval,
   ApprovalDecision,
+  ApprovalQuery,
   ApprovalStage,
   ApprovalStatus,
   ApprovalSubject,
@@ -53,7 +54,6 @@ export type {
   SignIn,
   SignInState,
 } from './core/records/sign-in.ts';
-export type { ApprovalQuery } from './heddle.ts';
 export type { ApprovalApi, ApproveOptions, RejectOptions } from './library/approval-api.ts';
 export type { SignalOptions } from './library/check-options.ts';
 export type {

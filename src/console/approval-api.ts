@@ -4,8 +4,8 @@ import { OWNER_PRINCIPAL, vaultPrincipal } from '../core/call/vault-principal.ts
 import type { Caller, Json, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
-import type { ApprovalStatus } from '../core/records/approval.ts';
-import type { ApprovalQuery, Approvals, ApprovalVerdict } from '../heddle.ts';
+import type { ApprovalQuery, ApprovalStatus, ApprovalVerdict } from '../core/records/approval.ts';
+import type { Approvals } from '../heddle.ts';
 import { type ApiRefusal, readJsonBody } from './read-json-body.ts';
 
 /** The address of the list of approvals. Below it are `<id>`, `<id>/approve`, `<id>/reject` and `standing`. */

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isRepeatable } from '../core/call/repeatable.ts';
 import type { Call, Caller, ClientCapabilities, JsonObject, Result } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
-import type { ApprovalVerdict, Heddle, ListQuery } from '../heddle.ts';
+import type { ApprovalVerdict } from '../core/records/approval.ts';
+import type { Heddle, ListQuery } from '../heddle.ts';
 import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
 import {
   COMMAND_MEDIA_TYPE,

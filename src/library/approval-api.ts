@@ -1,6 +1,6 @@
 import { withPlainNumbers } from '../core/exact-numbers.ts';
-import type { Approval, StandingApproval, StandingWish } from '../core/records/approval.ts';
-import type { ApprovalQuery, Heddle } from '../heddle.ts';
+import type { Approval, ApprovalQuery, StandingApproval, StandingWish } from '../core/records/approval.ts';
+import type { Heddle } from '../heddle.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
 import { PROGRAM } from './library-call.ts';
 

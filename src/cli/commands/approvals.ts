@@ -1,8 +1,8 @@
 import { approvalEnded } from '../../core/call/approval-ended.ts';
 import { ERRORS, HeddleError } from '../../core/errors.ts';
-import type { Approval, ApprovalStatus } from '../../core/records/approval.ts';
+import type { Approval, ApprovalStatus, ApprovalVerdict } from '../../core/records/approval.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import type { Approvals, ApprovalVerdict } from '../../heddle.ts';
+import type { Approvals } from '../../heddle.ts';
 import { type DecidingCaller, decidingCaller, KEY_OPTION } from '../approvals/deciding-caller.ts';
 import { approvalText, printApprovalTable, printStanding } from '../approvals/print-approval.ts';
 import { STANDING_OPTIONS, standingWish } from '../approvals/standing-wish.ts';

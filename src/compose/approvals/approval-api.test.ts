@@ -2,8 +2,8 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Caller } from '../../core/call.ts';
 import { ada } from '../../core/fixtures.ts';
+import type { ApprovalVerdict } from '../../core/records/approval.ts';
 import { approvalBench, approvalIdOf, boss, ops } from '../../govern/approvals/fixtures.ts';
-import type { ApprovalVerdict } from '../../heddle.ts';
 import { approvalApi } from './approval-api.ts';
 
 const auditor: Caller = { id: 'key:audit', roles: ['auditor'], via: 'gateway' };

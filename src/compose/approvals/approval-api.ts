@@ -7,7 +7,7 @@ import { oneLine } from '../../core/text/visible-text.ts';
 import { unknownApproval } from '../../govern/approvals/approval-errors.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
-import { nextApproval } from '../../govern/approvals/next-approval.ts';
+import { isApprovalId, nextApproval } from '../../govern/approvals/next-approval.ts';
 import { configuredStanding } from '../../govern/approvals/standing.ts';
 import { addStanding, requireStandingPossible } from '../../govern/approvals/standing-uses.ts';
 import type { Approvals } from '../../heddle.ts';
@@ -61,6 +61,14 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
       const { flow, found } = await find(by, id);
       return toPublic(await flow.settled(found.id, signal));
     },
+    async ofCall(by, callId) {
+      const flow = await openFlow();
+      const found = await flow.calls.find(vaultPrincipal(by), callId);
+      if (!found || !isApprovalId(found.approval)) return undefined;
+      const { approval } = await flow.apply(found.approval, { kind: 'time' });
+      return { approval: toPublic(approval), isCancelled: found.isCancelled };
+    },
+    withdraw: async (by, callId) => (await openFlow()).withdraw(by, callId),
     standing: standingOf(openFlow),
   };
 }

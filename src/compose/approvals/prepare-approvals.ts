@@ -47,6 +47,8 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
       get: async (by, id) => (await api()).get(by, id),
       decide: async (by, id, decision) => (await api()).decide(by, id, decision),
       settled: async (by, id, signal) => (await api()).settled(by, id, signal),
+      ofCall: async (by, callId) => (await api()).ofCall(by, callId),
+      withdraw: async (by, callId) => (await api()).withdraw(by, callId),
       async findings(by) {
         requireRole(by, ['owner', 'operator', 'auditor']);
         const { settings } = parts.active().config;

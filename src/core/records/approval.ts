@@ -2,7 +2,7 @@ import type { CallKind, InputResponses, Json, JsonObject, Role } from '../call.t
 
 /**
  * The state of an approval. `approved` becomes `used` when its call runs, or `expired` after 15 minutes. `void`: the
- * tool, its server or a rule changed before the call ran.
+ * tool, its server or a rule changed before the call ran, or its client cancelled it.
  */
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected' | 'timeout' | 'expired' | 'used' | 'void';
 
@@ -88,6 +88,25 @@ export interface Approval {
   readonly outcome?: string;
   /** Why it is void. */
   readonly reason?: string;
+}
+
+/** An approval, and whether the client has cancelled the call that requested it. */
+export interface ApprovalOfCall {
+  readonly approval: Approval;
+  readonly isCancelled: boolean;
+}
+
+export interface ApprovalQuery {
+  readonly status?: ApprovalStatus | 'all';
+  readonly limit?: number;
+}
+
+export interface ApprovalVerdict {
+  readonly verdict: 'approve' | 'reject';
+  /** Required for a rejection; at most 2,000 characters. */
+  readonly note?: string;
+  /** Settles later calls of the same tool, too. */
+  readonly standing?: StandingWish;
 }
 
 /** A standing approval: settles calls of matching tools and arguments without asking again. */

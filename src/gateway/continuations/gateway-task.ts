@@ -5,6 +5,7 @@ import { checkInputResponse } from '../../core/call/check-input-response.ts';
 import { waitingMessage } from '../../core/call/report-waiting.ts';
 import { type InputRequests, runToCompletion } from '../../core/call/run-to-completion.ts';
 import type { Call, Handler, InputResponse, InputResponses, JsonObject, Progress, Result } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -47,6 +48,7 @@ export class GatewayTask {
   #isDetached = false;
   #message: string | undefined;
   #isWaiting = false;
+  #isWithdrawn = false;
   #route: GatewayTaskRoute | undefined;
   #pending: PendingInput | undefined;
   #end: JsonObject | undefined;
@@ -143,6 +145,14 @@ export class GatewayTask {
     pending.resolve(pending.responses);
   }
 
+  /** Cancels the task for its client, and withdraws the call from the approval that it waits for. */
+  async cancelByClient(): Promise<void> {
+    this.#isWithdrawn ||= !this.isEnded;
+    this.cancel();
+    if (this.#isWithdrawn) await this.#withdraw();
+  }
+
+  /** Cancels the task in this process. Another one may resume a call that waits for an approval. */
   cancel(): void {
     if (this.isEnded) return;
     this.#finish({ status: 'cancelled' });
@@ -177,11 +187,17 @@ export class GatewayTask {
 
   async #waitForDecision(approval: PendingApproval, signal: AbortSignal): Promise<void> {
     const { call, heddle } = this.#options;
+    if (this.#isWithdrawn) await this.#withdraw(); // The approval was requested after the client cancelled.
     this.waitFor(approval);
     await heddle.approvals.settled(call.caller, approval.id, signal);
     this.#isWaiting = false;
     this.#message = undefined;
     this.#touch();
+  }
+
+  #withdraw(): Promise<void> {
+    const { call, heddle } = this.#options;
+    return heddle.approvals.withdraw(call.caller, call.id);
   }
 
   #waitForInput(requests: InputRequests, signal: AbortSignal): Promise<InputResponses> {
@@ -216,6 +232,7 @@ export class GatewayTask {
 }
 
 export function toEnd(thrown: unknown, { capabilities }: Call): JsonObject {
+  if (HeddleError.is(thrown) && thrown.code === 'CALL_CANCELLED') return { status: 'cancelled' };
   try {
     return { status: 'completed', result: toCallError(thrown, { era: 'modern', capabilities }) };
   } catch (error) {

@@ -1,4 +1,3 @@
-import { BoundedSet } from '../../core/bounded-map.ts';
 import type { PendingApproval } from '../../core/call/approval.ts';
 import type { Call, Result } from '../../core/call.ts';
 import { type Clock, realTimer, type Timer } from '../../core/time.ts';
@@ -19,9 +18,6 @@ export interface GatewayTasks {
   resume(call: Call, route: GatewayTaskRoute): GatewayTask | undefined;
   /** Returns the caller's task; undefined if it does not exist, has expired or belongs to another principal. */
   find(ticket: string, request: Pick<Call, 'caller'>): GatewayTask | undefined;
-  /** Remembers that a client cancelled a task that only its approval knows. */
-  cancelWaiting(route: GatewayTaskRoute): void;
-  isCancelled(route: GatewayTaskRoute): boolean;
   /** Cancels all tasks. */
   close(): void;
 }
@@ -39,7 +35,6 @@ const AFTER_MS = 10_000;
 const TTL_MS = 3_600_000;
 // Longest life of a task that waits for an approver; state secrets live longer.
 const LONGEST_MS = 7 * 24 * TTL_MS;
-const MAX_CANCELLED = 10_000;
 
 interface GatewayTasksParts {
   readonly heddle: Pick<Heddle, 'dispatch' | 'catalog' | 'approvals'>;
@@ -49,7 +44,6 @@ interface GatewayTasksParts {
 export function gatewayTasks({ heddle, waits }: GatewayTasksParts, options: GatewayTasksOptions = {}): GatewayTasks {
   const { afterMs = AFTER_MS, ttlMs = TTL_MS, timer = realTimer, clock = Date.now } = options;
   const kept = keptTasks(options, timer);
-  const cancelled = new BoundedSet<string>(MAX_CANCELLED);
 
   function start(call: Call): GatewayTask {
     const onEnd = () => kept.evictFor(task, call);
@@ -66,9 +60,7 @@ export function gatewayTasks({ heddle, waits }: GatewayTasksParts, options: Gate
 
   /** Keeps a task while approvers decide. It lives as long as its approval, and then as long as any other task. */
   function keepWaiting(task: GatewayTask, call: Call, approval: PendingApproval): GatewayTask | undefined {
-    const { id, expiresAt } = approval;
-    task.ttlMs = Math.min(ttlMs + Math.max(expiresAt - clock(), 0), LONGEST_MS);
-    task.route = { ...task.route, approval: id };
+    task.ttlMs = Math.min(ttlMs + Math.max(approval.expiresAt - clock(), 0), LONGEST_MS);
     task.waitFor(approval);
     return keep(task, call);
   }
@@ -86,8 +78,6 @@ export function gatewayTasks({ heddle, waits }: GatewayTasksParts, options: Gate
       return keep(task, call);
     },
     find: kept.find,
-    cancelWaiting: ({ ticket }) => void cancelled.add(ticket),
-    isCancelled: ({ ticket }) => cancelled.has(ticket),
     close: kept.close,
   };
 }

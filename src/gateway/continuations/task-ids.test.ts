@@ -24,9 +24,8 @@ describe('a task id', () => {
     expect(reopened(at).at).toEqual(at);
   });
 
-  verifies('G7', 'names the approval that its task waits for', () => {
-    const at = { kind: 'gateway', ticket: 't', approval: 'ap_1' } as const;
+  verifies('G7', 'names the call of its task, by which another process finds the approval', () => {
+    const at = { kind: 'gateway', ticket: 't' } as const;
     expect(reopened(at)).toMatchObject({ at, isElsewhere: true, name: call.name, callId: call.id });
-    expect(reopened({ kind: 'gateway', ticket: 't' }).at).toEqual({ kind: 'gateway', ticket: 't' });
   });
 });

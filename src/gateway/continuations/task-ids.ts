@@ -1,4 +1,4 @@
-import type { Call, ClientCapabilities, JsonObject, TaskContinuation } from '../../core/call.ts';
+import type { Call, ClientCapabilities, TaskContinuation } from '../../core/call.ts';
 import { fromProofClaims, toProofClaims } from './proof-claims.ts';
 import { principalOf } from './request-state.ts';
 import type { Sealer, UnsealFailure } from './seal.ts';
@@ -15,12 +15,10 @@ export interface TaskRoute {
   readonly isElsewhere: boolean;
 }
 
-/** The ticket of a gateway task. Another process can resume a task that waits for an approval. */
+/** The ticket of a gateway task. Another process can resume a task whose call waits for an approval. */
 export interface GatewayTaskRoute {
   readonly kind: 'gateway';
   readonly ticket: string;
-  /** The id of the approval that it waits for. */
-  readonly approval?: string;
 }
 
 /** Seals and opens task ids. Any gateway with the same secret opens them, for the same principal only. */
@@ -40,7 +38,8 @@ export function taskIds(seals: Sealer): TaskIds {
   return {
     seal(at, call, ttlMs) {
       const lifeMs = Math.min((ttlMs ?? LONGEST_MS) + GRACE_MS, LONGEST_MS);
-      const route = at.kind === 'gateway' ? toClaims(at, owner) : { s: at.server, u: at.taskId, ...toProofClaims(at) };
+      const route =
+        at.kind === 'gateway' ? { h: at.ticket, o: owner } : { s: at.server, u: at.taskId, ...toProofClaims(at) };
       return seals.seal('t1', {
         ...route,
         n: call.name,
@@ -53,7 +52,7 @@ export function taskIds(seals: Sealer): TaskIds {
     open(text, request) {
       const claims = seals.open('t1', text);
       if (typeof claims === 'string') return claims;
-      const { s, u, h, o, n, c, a, p, e, w } = claims;
+      const { s, u, h, o, n, c, a, p, e } = claims;
       if (p !== principalOf(request)) return 'foreign-principal';
       if (Number(e) * 1000 <= clock()) return 'expired';
       return {
@@ -63,18 +62,12 @@ export function taskIds(seals: Sealer): TaskIds {
         at:
           h === undefined
             ? { kind: 'task', server: String(s), taskId: String(u), pollMs: 0, ...fromProofClaims(claims) }
-            : { kind: 'gateway', ticket: String(h), ...(typeof w === 'string' && { approval: w }) },
+            : { kind: 'gateway', ticket: String(h) },
         isElsewhere: o !== undefined && o !== owner,
       };
     },
   };
 }
-
-/** Returns the claims of a gateway task: `h` ticket, `o` process, `w` the approval that it waits for. */
-const toClaims = ({ ticket, approval }: GatewayTaskRoute, owner: string): JsonObject => ({
-  ...{ h: ticket, o: owner },
-  ...(approval !== undefined && { w: approval }),
-});
 
 const CAPABILITIES = [
   'form',

@@ -2,14 +2,13 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { Call, Result } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
 import { aCall, text } from '../../core/fixtures.ts';
 import type { Approval } from '../../core/records/approval.ts';
 import type { Heddle } from '../../heddle.ts';
 import { openContinuations } from './continuations.ts';
 import { waitingTasks } from './waiting-task.ts';
 
-const ROUTE = { kind: 'gateway', ticket: 'ticket', approval: 'ap_1' } as const;
+const ROUTE = { kind: 'gateway', ticket: 'ticket' } as const;
 const NOW = Date.UTC(2026, 0, 1);
 const PENDING: Approval = {
   id: 'ap_1',
@@ -39,7 +38,7 @@ const decidedAt = (at: number): Pick<Approval, 'decisions'> => ({
 });
 
 /** A gateway that was restarted: it keeps no task, and its store has this approval. */
-function restarted(approval: Approval | undefined) {
+function restarted(approval: Approval | undefined, isCancelled = false) {
   const dispatched: Call[] = [];
   const heddle = {
     async dispatch(call: Call): Promise<Result> {
@@ -49,10 +48,7 @@ function restarted(approval: Approval | undefined) {
     catalog: {},
     access: {},
     approvals: {
-      async get() {
-        if (!approval) throw new HeddleError('NAME_UNKNOWN', 'There is no such approval.');
-        return approval;
-      },
+      ofCall: async () => approval && { approval, isCancelled },
     },
   } as unknown as Heddle;
   const { gatewayTasks } = openContinuations(heddle);
@@ -105,10 +101,13 @@ describe('a task that waits for an approval, after a restart', () => {
     async () => {
       expect(await restarted({ ...PENDING, status: 'used' }).describe()).toBeUndefined();
       expect(await restarted(undefined).describe()).toBeUndefined();
-      const { describe, gatewayTasks, dispatched } = restarted({ ...PENDING, status: 'approved' });
-      gatewayTasks.cancelWaiting(ROUTE);
-      expect(await describe()).toMatchObject({ status: 'cancelled' });
-      expect(dispatched).toEqual([]);
+      for (const status of ['pending', 'approved', 'void', 'used'] as const) {
+        const { describe, dispatched } = restarted({ ...PENDING, status }, true);
+        expect(await describe()).toMatchObject({ status: 'cancelled' });
+        expect(dispatched).toEqual([]);
+      }
+      const tooLate = restarted({ ...PENDING, status: 'used', callId: aCall().id }, true);
+      expect(await tooLate.describe()).toBeUndefined();
     },
   );
 });

@@ -1,7 +1,6 @@
 import { approvalEnded } from '../../core/call/approval-ended.ts';
 import { waitingMessage } from '../../core/call/report-waiting.ts';
 import type { Call, JsonObject } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Approval } from '../../core/records/approval.ts';
 import type { Clock } from '../../core/time.ts';
@@ -21,24 +20,15 @@ const OWNER_MS = 2000;
 
 export function waitingTasks(
   { approvals }: Pick<Heddle, 'approvals'>,
-  gatewayTasks: Pick<GatewayTasks, 'resume' | 'find' | 'isCancelled'>,
+  gatewayTasks: Pick<GatewayTasks, 'resume' | 'find'>,
   clock: Clock = Date.now,
 ): WaitingTasks {
-  async function approvalOf(id: string, { caller }: Call): Promise<Approval | undefined> {
-    try {
-      return await approvals.get(caller, id);
-    } catch (thrown) {
-      if (HeddleError.is(thrown) && thrown.code === 'NAME_UNKNOWN') return undefined;
-      throw thrown;
-    }
-  }
-
   return {
     async describe(route, call) {
-      const { approval: id } = route;
-      const approval = id === undefined ? undefined : await approvalOf(id, call);
-      if (!approval || approval.status === 'used') return undefined;
-      if (gatewayTasks.isCancelled(route)) return describeApproval(approval, { status: 'cancelled' });
+      const { approval, isCancelled } = (await approvals.ofCall(call.caller, call.id)) ?? {};
+      if (!approval || approval.callId === call.id) return undefined;
+      if (isCancelled) return describeApproval(approval, { status: 'cancelled' });
+      if (approval.status === 'used') return undefined;
       const ended = approvalEnded(approval);
       if (ended) return describeApproval(approval, toEnd(ended, call));
       const isReady = approval.status === 'approved' && clock() - approvedAt(approval) > OWNER_MS;

@@ -31,12 +31,13 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
     throw new RpcError(INVALID_PARAMS, 'Invalid or expired taskId', { reason: 'invalid_task_id' });
   }
 
-  /** Returns the task if this gateway keeps it. A task that waits for an approval may have been kept by another one. */
-  function gatewayTaskOf({ at }: TaskRoute, context: RequestContext): GatewayTask | undefined {
-    if (at.kind !== 'gateway') return undefined;
-    const found = gatewayTasks.find(at.ticket, context);
-    if (!found && !at.approval) throw gone();
-    return found;
+  /** Returns the task if this gateway keeps it. */
+  const gatewayTaskOf = ({ at }: TaskRoute, context: RequestContext): GatewayTask | undefined =>
+    at.kind === 'gateway' ? gatewayTasks.find(at.ticket, context) : undefined;
+
+  /** Throws if the call of a task that another gateway kept has requested no approval: only that gateway knows it. */
+  async function requireApproval({ callId }: TaskRoute, { caller }: RequestContext): Promise<void> {
+    if ((await heddle.approvals.ofCall(caller, callId)) === undefined) throw gone();
   }
 
   return {
@@ -57,16 +58,20 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
       const inputResponses = toInputResponses(params.inputResponses);
       const task = gatewayTaskOf(route, context);
       if (task) provideInput(task, inputResponses, call);
-      else if (route.at.kind === 'task') await dispatchTask(heddle, route.at, { ...call, inputResponses });
+      else if (route.at.kind === 'gateway') await requireApproval(route, context);
+      else await dispatchTask(heddle, route.at, { ...call, inputResponses });
       return {};
     },
     'tasks/cancel': async (method, params, context) => {
       const route = routeOf(method, params, context);
       const { at } = route;
       const task = gatewayTaskOf(route, context);
-      if (task) task.cancel();
-      else if (at.kind === 'gateway') gatewayTasks.cancelWaiting(at);
-      else await dispatchTask(heddle, { ...at, cancels: true }, callOf(route, params, context));
+      if (task) await task.cancelByClient();
+      else if (at.kind === 'task') await dispatchTask(heddle, { ...at, cancels: true }, callOf(route, params, context));
+      else {
+        await requireApproval(route, context);
+        await heddle.approvals.withdraw(context.caller, route.callId);
+      }
       return {};
     },
   };

@@ -52,6 +52,12 @@ export const alreadyUsed = ({ id, callId }: Approval): HeddleError =>
     details: { approval: id, callId },
   });
 
+/** Creates the error for a call that its client cancelled while it waited. */
+export const cancelledCall = (call: ResolvedCall): HeddleError =>
+  new HeddleError('CALL_CANCELLED', `The call of ${nameFor(call)} was cancelled while it waited for an approval.`, {
+    fix: 'Nothing was sent. Call again to request another approval.',
+  });
+
 /** Creates the error for an approval that was used by a process that ended before its call was sent. */
 export const nothingSent = (call: ResolvedCall, { id, callId }: Approval): HeddleError =>
   new HeddleError(

@@ -2,11 +2,12 @@ import type { Settings } from '../../config/schema/schema.ts';
 import { abortable } from '../../core/async/abortable.ts';
 import { BoundedSet } from '../../core/bounded-map.ts';
 import { newCallId } from '../../core/call/call-id.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, type Timer } from '../../core/time.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
-import type { ApprovalBox, OpenedApproval, StoredApproval } from '../../store/approval-box.ts';
+import type { ApprovalBox, OpenedApproval, ReplaceCondition, StoredApproval } from '../../store/approval-box.ts';
 import type { CallBook } from '../../store/approvals/call-book.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
 import type { LeaseBook } from '../../store/lease-book.ts';
@@ -14,8 +15,9 @@ import type { StandingBook } from '../../store/standing-book.ts';
 import { refusedDecision, unknownApproval } from './approval-errors.ts';
 import type { SignatureOf } from './binding.ts';
 import { countsWith, type Identities, readIdentities } from './identities.ts';
-import { type ApprovalEvent, isOpen, type NextApproval, nextApproval } from './next-approval.ts';
+import { type ApprovalEvent, isApprovalId, isOpen, type NextApproval, nextApproval } from './next-approval.ts';
 import { approvalRunner, type ProcessNames, type Runner } from './runner.ts';
+import type { CountsStill } from './stage-progress.ts';
 
 /** Limits on open approvals. */
 const LIMITS = { perPrincipal: 50, total: 10_000 };
@@ -23,6 +25,7 @@ const MAX_TIMER_MS = 2_147_483_647;
 const SWEEP_ROWS = 100;
 const MAX_RUNNING = 10_000;
 const RECHECK_MS = 30_000;
+const WITHDRAWN = { kind: 'void', reason: 'The client cancelled its call.' } as const;
 
 export interface ApprovalFlowOptions {
   readonly box: ApprovalBox;
@@ -50,6 +53,8 @@ export interface ApprovalFlow extends Required<Omit<ApprovalFlowOptions, 'onChan
   open(approval: StoredApproval): Promise<OpenedApproval>;
   /** Applies an event to the stored state. Another process may be faster: then the event meets the newer state. */
   apply(id: string, event: ApprovalEvent): Promise<NextApproval>;
+  /** Notes that a client cancelled its call. An approval that no other call waits for becomes void. */
+  withdraw(by: Caller, callId: string): Promise<void>;
   /** Decides between two audit records. Throws APPROVAL_SETTLED or PERMISSION_DENIED. */
   decide(by: Caller, id: string, decision: FlowDecision): Promise<StoredApproval>;
   /** Resolves once an approval is no longer pending. Throws NAME_UNKNOWN. */
@@ -74,24 +79,11 @@ export interface FlowDecision {
 
 /** Opens the flow of approvals over the stores. */
 export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
-  const { box, keys, audit, settings, onChange, clock = Date.now, timer = realTimer } = options;
+  const { box, calls, keys, audit, settings, onChange, clock = Date.now, timer = realTimer } = options;
   const runner = approvalRunner({ ...options, timer });
   const sweeps = sweeper({ box, clock, timer, sweep: () => sweep() });
 
-  async function apply(id: string, event: ApprovalEvent): Promise<NextApproval> {
-    const needsKeys = event.kind === 'decide' || event.kind === 'replan';
-    const countsStill = needsKeys ? countsWith(await readIdentities(keys, settings())) : undefined;
-    for (;;) {
-      const stored = await box.get(id);
-      if (!stored) throw unknownApproval(id);
-      const next = nextApproval(stored, event, { now: clock(), ...(countsStill && { countsStill }) });
-      if (next.approval === stored) return next;
-      const approval = { ...next.approval, version: stored.version + 1 };
-      if (!(await box.replace(approval))) continue;
-      changed(stored, approval);
-      return { ...next, approval };
-    }
-  }
+  const apply = applier({ ...options, clock, changed });
 
   function changed(before: StoredApproval | undefined, approval: StoredApproval): void {
     if (isOpen(approval)) sweeps.at(approval.expiresAt);
@@ -117,6 +109,10 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
       return opened;
     },
     apply,
+    async withdraw(by, callId) {
+      const ids = await calls.cancel(vaultPrincipal(by), callId);
+      for (const id of ids.filter(isApprovalId)) await apply(id, WITHDRAWN, { unlessAwaited: true });
+    },
     async decide(by, id, { verdict, note, via = by.via }) {
       const callId = newCallId();
       const recordOf = () => ({ callId, at: clock(), caller: by.id, via: by.via, name: `approvals.${verdict}` });
@@ -142,6 +138,41 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
       sweeps.close();
       runner.close();
     },
+  };
+}
+
+interface ApplierOptions extends Pick<ApprovalFlowOptions, 'box' | 'calls' | 'keys' | 'settings'> {
+  readonly clock: Clock;
+  readonly changed: (before: StoredApproval, approval: StoredApproval) => void;
+}
+
+interface ApplyCondition extends ReplaceCondition {
+  readonly countsStill?: CountsStill | undefined;
+}
+
+/** Returns the function that applies an event to a stored approval. */
+function applier({ box, calls, keys, settings, clock, changed }: ApplierOptions) {
+  /** Applies it once. Returns undefined if another process was faster. */
+  async function applyOnce(id: string, event: ApprovalEvent, condition: ApplyCondition) {
+    const { countsStill, unlessAwaited } = condition;
+    const stored = await box.get(id);
+    if (!stored) throw unknownApproval(id);
+    if (unlessAwaited && (await calls.isAwaited(id))) return { approval: stored };
+    const next = nextApproval(stored, event, { now: clock(), ...(countsStill && { countsStill }) });
+    if (next.approval === stored) return next;
+    const approval = { ...next.approval, version: stored.version + 1 };
+    if (!(await box.replace(approval, condition))) return undefined;
+    changed(stored, approval);
+    return { ...next, approval };
+  }
+
+  return async function apply(id: string, event: ApprovalEvent, condition?: ReplaceCondition): Promise<NextApproval> {
+    const needsKeys = event.kind === 'decide' || event.kind === 'replan';
+    const countsStill = needsKeys ? countsWith(await readIdentities(keys, settings())) : undefined;
+    for (;;) {
+      const next = await applyOnce(id, event, { ...condition, countsStill });
+      if (next) return next;
+    }
   };
 }
 

@@ -5,7 +5,7 @@ import type { DecidedCall, Handler, InputResponses, Result } from '../../core/ca
 import { HeddleError } from '../../core/errors.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
-import { alreadyUsed, otherCall, unattended, unknownApproval } from './approval-errors.ts';
+import { alreadyUsed, cancelledCall, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { approvalKind, bindingOf, digestOf } from './binding.ts';
 import { continueCall, untilEnd, withNewProof } from './continue-call.ts';
@@ -26,6 +26,7 @@ export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>,
   const found = continuation && (await ownApproval(call, continuation, flow));
   // A waiting call has no request that was authenticated after the key was revoked.
   if (found && !isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
+  if (found && (await flow.calls.find(found.principal, call.id))?.isCancelled) throw cancelledCall(call);
   const { continuation: _, inputResponses: sent, ...rest } = call;
   const inputResponses = found ? found.subject.inputResponses : sent;
   const first: DecidedCall = { ...rest, ...(inputResponses && { inputResponses }) };

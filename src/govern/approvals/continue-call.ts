@@ -8,12 +8,10 @@ import type { IssuedProof } from '../../store/approvals/call-book.ts';
 import { cannotRequest } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { digestOf } from './binding.ts';
+import { isApprovalId } from './next-approval.ts';
 import { isDecidedByRequester, planOf } from './plan.ts';
 
 const NONCE_BYTES = 16;
-
-/** Tests whether an id is that of an approval, and not of a standing one. */
-const isOneTime = ({ id }: ApprovalProof) => id.startsWith('ap_');
 
 /** A continuation that sends its call to the server again. The others poll a task or have a ticket for one use. */
 const isSentAgain = ({ kind }: ServerContinuation) => kind === 'upstream' || kind === 'call-again';
@@ -60,11 +58,12 @@ async function runProven(
   call: DecidedCall & { readonly continuation: ServerContinuation },
   { next, proof, flow }: ProvenCall,
 ): Promise<Result> {
-  const how = isOneTime(proof) ? 'approved' : 'standing';
+  const isOneTime = isApprovalId(proof.id);
+  const how = isOneTime ? 'approved' : 'standing';
   const run = () => next({ ...call, approval: { id: proof.id, how, by: [] } });
   const isUsedUp = isSentAgain(call.continuation);
   const isLast = (thrown: HeddleError) => isUsedUp || isEnd(thrown, call.continuation);
-  const result = await (isOneTime(proof) ? untilEnd(run, { id: proof.id, call, flow, isLast }) : run());
+  const result = await (isOneTime ? untilEnd(run, { id: proof.id, call, flow, isLast }) : run());
   return isUsedUp ? withNewProof(result, { id: proof.id, call, flow }) : withProof(result, proof);
 }
 

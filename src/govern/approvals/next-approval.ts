@@ -57,6 +57,9 @@ export interface EventContext {
   readonly countsStill?: CountsStill;
 }
 
+/** Tests whether an id is that of an approval, and not of a standing one. */
+export const isApprovalId = (id: string): boolean => id.startsWith('ap_');
+
 const OPEN: readonly ApprovalStatus[] = ['pending', 'approved'];
 
 /** Returns true if an approval can still be decided or used. */

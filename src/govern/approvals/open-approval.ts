@@ -29,10 +29,19 @@ export interface ApprovingCall {
 }
 
 /**
- * Returns the open approval of the same call, or requests one. Throws APPROVAL_REJECTED after a recent rejection,
- * OUTCOME_UNKNOWN after a crash, and APPROVAL_REQUIRED if none can be requested.
+ * Lets a call wait for the open approval of the same call, or for a new one. Throws APPROVAL_REJECTED after a recent
+ * rejection, OUTCOME_UNKNOWN after a crash, and APPROVAL_REQUIRED if none can be requested.
  */
 export async function requestApproval(approving: ApprovingCall): Promise<StoredApproval> {
+  const { call, flow } = approving;
+  for (;;) {
+    const approval = await findOrOpen(approving);
+    const waiting = { principal: approval.principal, callId: call.id, approval: approval.id };
+    if (await flow.calls.join(waiting, flow.clock())) return approval; // Else it was settled meanwhile.
+  }
+}
+
+async function findOrOpen(approving: ApprovingCall): Promise<StoredApproval> {
   const { call, binding, flow, plan, inputResponses } = approving;
   const latest = await flow.box.latest(binding);
   const current = latest && (await flow.apply(latest.id, { kind: 'time' })).approval;

@@ -55,7 +55,7 @@ async function isUsedInTask(asking: DecidedCall, { box, signatureOf }: ApprovalF
   return (await box.latest(bindingOf(asking, undefined, signatureOf)))?.status === 'used';
 }
 
-/** Returns the request as a call that needs an approval. Without capabilities its requester gets no form. */
+/** Returns the request as a call of its own that needs an approval. Without capabilities its requester gets no form. */
 function toAsking(
   call: ResolvedCall,
   { server, key, request, continuation }: SamplingRequest,
@@ -67,6 +67,8 @@ function toAsking(
   const isTask = continuation.kind === 'task';
   return {
     ...rest,
+    id: `${call.id}-sampling`, // Equal for concurrent polls of a task.
+    parent: call.id,
     input: { [method]: params },
     decision: { effect: 'ask', rule: 'sampling.permission', reason, ...(taint && { taint }) },
     sampling: { server, ...(isTask && { task: { id: continuation.taskId, key } }) },
