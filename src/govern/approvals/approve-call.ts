@@ -24,9 +24,7 @@ export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>,
     return continueCall({ ...call, continuation }, next, { flow, isSelfApproved: isSelfApproved(call) });
   }
   const found = continuation && (await ownApproval(call, continuation, flow));
-  // A waiting call has no request that was authenticated after the key was revoked.
-  if (found && !isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
-  if (found && (await flow.calls.find(found.principal, call.id))?.isCancelled) throw cancelledCall(call);
+  if (found) await requireStillWanted(found, call, flow);
   const { continuation: _, inputResponses: sent, ...rest } = call;
   const inputResponses = found ? found.subject.inputResponses : sent;
   const first: DecidedCall = { ...rest, ...(inputResponses && { inputResponses }) };
@@ -43,6 +41,12 @@ export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>,
   if (own) return useApproval(own, approving);
   const covered = await coveredByStanding(approving, found);
   return covered ?? (found ? answered(found, sent, approving) : requested(approving));
+}
+
+/** Throws if the key of a waiting call was revoked, or its client cancelled it: no request was checked since. */
+async function requireStillWanted({ principal }: StoredApproval, call: DecidedCall, flow: ApprovalFlow): Promise<void> {
+  if (!isKnown(await flow.identities(), call.caller.id)) throw revokedKey(call);
+  if ((await flow.calls.find(principal, call.id))?.isCancelled) throw cancelledCall(call);
 }
 
 /** Ends an approval that its call does not need any more. Throws if another dispatch of the call was faster: it runs once. */
