@@ -29,7 +29,7 @@ const LISTED = 1000;
 const PER_FOLDER = 100;
 const IN_FLIGHT = 8;
 
-/** One piece of work: how many times, and how each candidate does it. */
+/** A piece of work: how many times, and how each candidate does it. */
 interface Job {
   readonly name: string;
   readonly times: number;

@@ -30,7 +30,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/gateway/fuzz.test.ts': 'has the deadline of a test that fails',
   'src/gateway/http/fast-head.test.ts': 'has the deadline of a test that fails',
   'src/gateway/auth/jwt.test.ts': 'writes the expiry of a token',
-  'test/compose/approvals-after-restart.test.ts': 'passes a clock on',
   'test/compose/system-clock.test.ts': 'sets a fake clock',
   'src/store/audit/write-queue.test.ts': 'passes a clock on',
   'src/upstream/protocol/call-legacy.test.ts': 'waits on fake timers',
