@@ -7,6 +7,7 @@ import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
 import type { Clock } from '../core/time.ts';
+import { truncateName } from '../govern/truncate-name.ts';
 import type { Access } from '../heddle.ts';
 import type { ApiKeyBook } from '../store/api-key-book.ts';
 import type { AuditLog } from '../store/audit-log.ts';
@@ -72,7 +73,7 @@ export function access(options: AccessOptions): Access {
     },
     refused({ id: caller, via, profile }, { callId, name, reason }) {
       const detail = { outcome: 'refused', reason, profile };
-      audit.append({ callId, phase: 'outcome', at: clock(), caller, via, name, detail });
+      audit.append({ callId, phase: 'outcome', at: clock(), caller, via, name: truncateName(name), detail });
     },
   };
 }

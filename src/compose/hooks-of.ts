@@ -26,23 +26,41 @@ export function hooksOf(
 /** Runs the hooks `onApproval` in the order of the changes. */
 export interface ApprovalObserver {
   observe(approval: StoredApproval): void;
-  /** Waits for the hooks that still run. */
+  /** Waits for the hooks that still run or wait, 5 s in all. */
   close(): Promise<void>;
 }
 
+const CLOSE_MS = 5000;
+/** Changes that wait for the hooks of earlier ones. More are dropped: a hook that hangs must not fill the memory. */
+const MAX_WAITING = 1000;
+
 /** Opens the observer of approvals. Its code is loaded with the first change, if there is such a hook. */
-export function approvalObserver(parts: PartsOfHooks, openFlow: OpenApprovalFlow): ApprovalObserver {
+export function approvalObserver(
+  parts: PartsOfHooks,
+  openFlow: OpenApprovalFlow,
+  { closeMs = CLOSE_MS }: { readonly closeMs?: number } = {},
+): ApprovalObserver {
   const current = hooksOf(parts, { openFlow });
+  const ended = new AbortController();
   let last = Promise.resolve();
+  let waiting = 0;
   return {
     observe(approval) {
       const configured = current();
       if (!configured || (configured.hooks.onApproval.length === 0 && !configured.functions.onApproval)) return;
+      if (waiting >= MAX_WAITING) return;
+      waiting++;
       last = last.then(async () => {
+        waiting--;
+        if (ended.signal.aborted) return;
         const { observeApproval } = await import('../govern/hooks/observe-approval.ts');
-        await observeApproval(configured, approval);
+        await observeApproval(configured, approval, ended.signal);
       });
     },
-    close: () => last,
+    async close() {
+      const timer = setTimeout(() => ended.abort(), closeMs);
+      await last;
+      clearTimeout(timer);
+    },
   };
 }

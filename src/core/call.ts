@@ -176,6 +176,8 @@ export interface Equivalent {
 /** Properties of a tool: from the configuration first, then from the server's annotations as far as it is trusted. */
 export interface Facts {
   readonly category: string;
+  /** True if only an untrusted server says so: no rule or profile uses such a category. */
+  readonly isCategoryClaimed?: true;
   readonly riskLevel: 'low' | 'medium' | 'high';
   readonly readOnly: boolean;
   readonly destructive: boolean;

@@ -139,7 +139,7 @@ function normalised(source: string): string {
 export const isRawNumber = (value: unknown): value is RawNumber => json.isRawJSON(value);
 
 /** Converts the source of a raw number. */
-type ToNumber = (source: string) => number | bigint;
+type ToNumber = (source: string) => number | bigint | string;
 
 /** Returns the value with the nearest JavaScript numbers, for code that computes; itself when it holds no raw number. */
 export function withPlainNumbers<T>(value: T, toNumber: ToNumber = nearestNumber): T {
@@ -149,6 +149,9 @@ export function withPlainNumbers<T>(value: T, toNumber: ToNumber = nearestNumber
 /** The nearest finite number: schema checks take Infinity for no number at all. */
 export const nearestNumber = (source: string): number =>
   Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(source)));
+
+/** Returns the value with the digits of raw numbers as text, for people and programs that look at them. */
+export const withNumbersAsText = <T>(value: T): T => withPlainNumbers(value, (source) => source);
 
 /** Copies only what holds a raw number. Looks at every part: copies made on the way carry no mark. */
 function plain(value: unknown, toNumber: ToNumber): unknown {

@@ -9,6 +9,7 @@ import { matchesCallers } from './policy/match.ts';
 import { argumentCheck, decideByMode, type Mode, stricterMode } from './policy/mode-rules.ts';
 import {
   decideByPermissions,
+  isAllowedInProfile,
   type NamedProfile,
   type PermissionRules,
   strictestOf,
@@ -109,13 +110,21 @@ function decideWithin(policy: Policy, profile: NamedProfile | undefined): Decide
   return (_caller, target, sent) => byArguments(byTarget(target), target, sent);
 }
 
-/** Returns the last step of each decision: the rules, else the mode. A profile may have a stricter mode. */
-function concluder(policy: Policy, named: NamedProfile | undefined) {
+/**
+ * Returns the mode for a target. A profile may have a stricter one, which its `allow` lifts.
+ */
+export function modeFor(policy: Policy, named: NamedProfile | undefined, target: Target): Mode {
   const mode = stricterMode(policy.mode, named?.profile.mode ?? policy.mode);
+  const isLifted = named !== undefined && mode !== policy.mode && isAllowedInProfile(policy, named, target);
+  return isLifted ? policy.mode : mode;
+}
+
+/** Returns the last step of each decision: the rules, else the mode. */
+function concluder(policy: Policy, named: NamedProfile | undefined) {
   return (target: Target, byRules: Decision | undefined): Decision => {
     const { builtin, readOnly } = target.facts;
     if (byRules && (byRules.effect !== 'allow' || !policy.hasInvalidRules)) return byRules;
-    return builtin && readOnly ? BUILT_IN : decideByMode(mode, target);
+    return builtin && readOnly ? BUILT_IN : decideByMode(modeFor(policy, named, target), target);
   };
 }
 

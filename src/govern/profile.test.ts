@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { defaultSettings } from '../config/schema/default-settings.ts';
-import { configSchema, type Profile, type SdkEntry } from '../config/schema/schema.ts';
+import { configSchema, type Profile, type SdkEntry, type Settings } from '../config/schema/schema.ts';
 import { serverEntry } from '../config/schema/server-schema.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { aTarget } from '../core/fixtures.ts';
@@ -161,9 +161,9 @@ verifies('P2', 'the servers of a pool are not hidden from a profile that has a t
 
 describe('rules of a profile', () => {
   const target = tool('git', 'push');
-  const effectOf = (globally: object, said: object | undefined) => {
-    const profiles = new Map(said ? [['p', profile({ permissions: said })]] : []);
-    const decide = decides({ permissions: globally, mode: 'strict', profiles });
+  const effectOf = (globally: object, said: object | undefined, mode: Settings['mode'] = 'strict') => {
+    const profiles = new Map(said ? [['p', profile({ mode: 'strict', permissions: said })]] : []);
+    const decide = decides({ permissions: globally, mode, profiles });
     return decide({ id: 'x', roles: ['user'], via: 'gateway', profile: 'p' }, target).effect;
   };
   const rule = (effect: string) => ({ [effect]: ['mcp__git__push'] });
@@ -176,11 +176,12 @@ describe('rules of a profile', () => {
         expect([globally, own, effectOf(rule(globally), rule(own))]).toEqual([globally, own, strictest]);
       }
     }
-    expect([effectOf({}, rule('allow')), effectOf({}, {}), effectOf(rule('allow'), {})]).toEqual([
-      'allow',
-      'ask',
-      'allow',
-    ]);
+    expect([effectOf({}, {}), effectOf(rule('allow'), {})]).toEqual(['ask', 'allow']);
+  });
+
+  verifies('P2', 'that allow lift the mode of the profile, and not that for all: callers choose their profile', () => {
+    expect([effectOf({}, rule('allow')), effectOf({}, rule('allow'), 'open')]).toEqual(['ask', 'allow']);
+    expect(effectOf({}, {}, 'open')).toBe('ask');
   });
 
   verifies('P2', 'of an unknown profile deny everything', () => {

@@ -1,5 +1,6 @@
 import type { Profile } from '../config/schema/schema.ts';
 import { namesAt } from '../core/call/equivalent.ts';
+import { knownCategory } from '../core/call/known-category.ts';
 import type { Target } from '../core/call.ts';
 import { matchesGlob, mayFit } from '../core/text/match-glob.ts';
 import { includesAmbiguous, isAmbiguous, type Restriction, restrictionsOf, restrictsResource } from './uri-rules.ts';
@@ -10,7 +11,7 @@ export function isInProfile(profile: Profile, target: Target): boolean {
   // Any server of a pool may get the call, so each has to match.
   if (servers && !target.servers.every((server) => servers.some((pattern) => matchesGlob(pattern, server))))
     return false;
-  if (categories && !categories.includes(target.facts.category)) return false;
+  if (categories && !categories.includes(knownCategory(target.facts))) return false;
   if (tools && !tools.some((pattern) => includes(pattern, target))) return false;
   return !exclude || !restrictionsOf(exclude).some((rule) => excludes(rule, target));
 }

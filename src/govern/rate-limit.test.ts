@@ -172,7 +172,9 @@ verifies('G5', 'counts the server of a pool when it is called, not before', asyn
   }
   time.now += 400;
   await handle(call);
-  await expect(handle(call)).rejects.toMatchObject({ message: 'The caller ada has used up its calls for now.' });
+  await expect(handle(call)).rejects.toMatchObject({
+    message: 'The caller ada has used up its 3 calls per 1000 ms (`limits.perCaller`).',
+  });
 });
 
 /** The tool t of the servers a and b, alone and in their pool; `a` limits its own. */
@@ -234,4 +236,35 @@ verifies('G5', 'a tool that gets another public name keeps its count', () => {
     undefined,
     { code: 'RATE_LIMITED' },
   ]);
+});
+
+verifies('G5', 'counts a call that waits for an approval when it runs, once', async () => {
+  const time = { now: 1_000_000 };
+  const limits = { servers: new Map(), perCaller: per(1) };
+  const stage = rateLimit(
+    rates(
+      () => limits,
+      () => time.now,
+    ),
+  );
+  const approval = { id: 'ap_1', approvers: [], expiresAt: 1, reason: 'x' };
+  const continuation = { kind: 'approval', id: 'ap_1' } as const;
+  const waits = async () => ({ kind: 'waiting', approval, continuation }) as const;
+  for (let n = 0; n < 3; n++) await expect(stage(from('ann'), waits)).resolves.toMatchObject({ kind: 'waiting' });
+  await expect(stage(from('ann', { continuation }), waits)).resolves.toMatchObject({ kind: 'waiting' });
+  await expect(stage(from('ann', { continuation }), answers('ok'))).resolves.toMatchObject({ kind: 'complete' });
+  await expect(stage(from('ann'), answers('ok'))).rejects.toMatchObject({
+    code: 'RATE_LIMITED',
+    message: 'The caller ann has used up its 1 calls per 1000 ms (`limits.perCaller`).',
+  });
+});
+
+verifies('G5', 'limits how often a pending approval is asked for, also without a configured limit', async () => {
+  const { time, outcome } = limited();
+  const poll = from('ann', { continuation: { kind: 'approval', id: 'ap_1' } });
+  for (let n = 0; n < 60; n++) expect(await outcome(poll)).toBe('ok');
+  expect(await outcome(poll)).toBe(60_000);
+  expect(await outcome(from('ann', { continuation: { kind: 'approval', id: 'ap_2' } }))).toBe('ok');
+  time.now += 60_000;
+  expect(await outcome(poll)).toBe('ok');
 });

@@ -3,10 +3,18 @@ import type { Settings } from '../config/schema/schema.ts';
 import { BoundedMap } from '../core/bounded-map.ts';
 import { nameAt } from '../core/call/equivalent.ts';
 import { nameFor } from '../core/call/name-for.ts';
-import type { RateLimit, ResolvedCall, Stage } from '../core/call.ts';
+import type { RateLimit, ResolvedCall, Result, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { type Clock, monotonicClock, steadyClock } from '../core/time.ts';
-import { countCall, dropOld, emptyWindow, type SlidingWindow, waitFor } from './limits/sliding-window.ts';
+import {
+  countCall,
+  dropOld,
+  emptyWindow,
+  type SlidingWindow,
+  type Slot,
+  uncountCall,
+  waitFor,
+} from './limits/sliding-window.ts';
 
 /** The configured rate limits of servers and callers. */
 export interface RateLimits {
@@ -25,11 +33,19 @@ export function rateLimitsOf(
 
 // Bounds memory: past this, the windows that were idle longest are dropped.
 const MAX_WINDOWS = 10_000;
+// Each question about a pending approval runs hooks and reads the store.
+const POLLS: RateLimit = { maxCalls: 60, windowMs: 60_000 };
 
 /** Counts calls in sliding windows and refuses those over a limit. */
 export interface Rates {
   /** Counts a call, or returns the error that refuses it. For a pool, the limits of its servers are only checked. */
   admit(call: ResolvedCall): HeddleError | undefined;
+  /** Counts a question about a pending approval, or returns the error that refuses it. */
+  admitPoll(approval: string): HeddleError | undefined;
+  /** Returns true if `admit` counted a call. */
+  hasCounted(call: ResolvedCall): boolean;
+  /** Takes back the count of a call that only waits for an approval. */
+  giveBack(call: ResolvedCall): void;
   /** Counts a call to one server of a pool, once routing has chosen it. */
   admitTo(server: string, call: ResolvedCall): HeddleError | undefined;
 }
@@ -38,6 +54,7 @@ export interface Rates {
 export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rates {
   const windows = new BoundedMap<string, SlidingWindow>(MAX_WINDOWS);
   const time = monotonicClock(clock);
+  const counted = new WeakMap<ResolvedCall, readonly Counted[]>();
 
   function windowOf(key: string, limit: RateLimit, now: number): SlidingWindow {
     const window = windows.get(key) ?? emptyWindow();
@@ -46,12 +63,13 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
     return window;
   }
 
-  function refusal({ key, subject, limit }: AppliedLimit, now: number): HeddleError | undefined {
+  function refusal(applied: AppliedLimit, now: number): HeddleError | undefined {
+    const { key, limit } = applied;
     const waitMs = waitFor(windowOf(key, limit, now), limit, now);
-    return waitMs > 0 ? limited(subject, Math.ceil(waitMs)) : undefined;
+    return waitMs > 0 ? limited(applied, Math.ceil(waitMs)) : undefined;
   }
 
-  function spend(applied: readonly AppliedLimit[]): HeddleError | undefined {
+  function spend(applied: readonly AppliedLimit[], call?: ResolvedCall): HeddleError | undefined {
     if (applied.length === 0) return undefined;
     const now = time();
     for (const one of applied) {
@@ -59,7 +77,11 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
       if (refused) return refused;
     }
     // Counted after all checks: a refused call must not use up a shared limit.
-    for (const { key, limit } of applied) countCall(windowOf(key, limit, now), limit, now);
+    const slots = applied.map(({ key, limit }): Counted => {
+      const window = windowOf(key, limit, now);
+      return { window, slot: countCall(window, limit, now) };
+    });
+    if (call) counted.set(call, slots);
     return undefined;
   }
 
@@ -80,26 +102,49 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
     admit(call) {
       if (!isLimited(call, limits())) return undefined;
       const refused = call.target.servers.length === 1 ? undefined : spentByAll(call);
-      return refused ?? spend(limitsOf(call, limits()));
+      return refused ?? spend(limitsOf(call, limits()), call);
+    },
+    admitPoll: (id) => spend([{ key: `approval ${id}`, subject: `The approval ${id}`, limit: POLLS, setting: '' }]),
+    hasCounted: (call) => counted.has(call),
+    giveBack(call) {
+      for (const { window, slot } of counted.get(call) ?? []) uncountCall(window, slot);
+      counted.delete(call);
     },
     admitTo: (server, call) => spend(limitsAt(server, call, limits())),
   };
 }
 
+/** One counted call in one window. */
+interface Counted {
+  readonly window: SlidingWindow;
+  readonly slot: Slot;
+}
+
+/** Returns true for a call that an approver has to decide on: it did not run. */
+const isWaiting = (result: Result): boolean =>
+  result.kind === 'waiting' || (result.kind === 'input-required' && result.approval !== undefined);
+
 /**
- * Refuses a call if its tool, server or caller is over a rate limit. A continuation was counted when the call began; a
- * `requestState` that is used again counts as another call.
+ * Refuses a call if its tool, server or caller is over a rate limit. A call that waits for an approval counts when it
+ * runs. Another continuation was counted when the call began; a `requestState` that is used again counts as another call.
  */
 export function rateLimit(rates: Rates): Stage<ResolvedCall> {
   function admit(call: ResolvedCall): HeddleError | undefined {
     const { continuation, target } = call;
     if (!continuation) return rates.admit(call);
+    if (continuation.kind === 'approval') return rates.admitPoll(continuation.id) ?? rates.admit(call);
     if (continuation.kind !== 'upstream' || !continuation.again) return undefined;
     return rates.admit(call) ?? (target.servers.length > 1 ? rates.admitTo(continuation.server, call) : undefined);
   }
+  const givingBack = (call: ResolvedCall) => (result: Result) => {
+    if (isWaiting(result)) rates.giveBack(call);
+    return result;
+  };
   return function rateLimit(call, next) {
     const refused = admit(call);
-    return refused ? Promise.reject(refused) : next(call);
+    if (refused) return Promise.reject(refused);
+    const result = next(call);
+    return rates.hasCounted(call) ? result.then(givingBack(call)) : result;
   };
 }
 
@@ -115,6 +160,8 @@ interface AppliedLimit {
   /** The limited tool, server or caller, as the error message names it. */
   readonly subject: string;
   readonly limit: RateLimit;
+  /** The setting of the limit, for the error; empty if there is none. */
+  readonly setting: string;
 }
 
 /** Returns the limits of one server and of the tool there, whether called directly or through a pool. */
@@ -126,9 +173,10 @@ function limitsAt(server: string, call: ResolvedCall, { servers }: RateLimits): 
   if (ofTool) {
     const name = nameAt(target, server);
     const subject = target.servers.length === 1 ? nameFor(call) : `${server}.${name}`;
-    applied.push({ key: JSON.stringify([target.kind, server, name]), subject, limit: ofTool });
+    applied.push({ key: JSON.stringify([target.kind, server, name]), subject, limit: ofTool, setting: 'rateLimit' });
   }
-  if (ofServer) applied.push({ key: `server ${server}`, subject: `The server ${server}`, limit: ofServer });
+  const setting = `mcpServers.${server}.limits`;
+  if (ofServer) applied.push({ key: `server ${server}`, subject: `The server ${server}`, limit: ofServer, setting });
   return applied;
 }
 
@@ -140,16 +188,21 @@ function limitsOf(call: ResolvedCall, limits: RateLimits): readonly AppliedLimit
   if (servers.length === 1) applied.push(...limitsAt(servers[0], call, limits));
   else if (facts.rateLimit) {
     const key = `pool ${JSON.stringify([group ?? publicName, name])}`;
-    applied.push({ key, subject: nameFor(call), limit: facts.rateLimit });
+    applied.push({ key, subject: nameFor(call), limit: facts.rateLimit, setting: 'rateLimit' });
   }
-  if (perCaller) applied.push({ key: `caller ${caller.id}`, subject: `The caller ${caller.id}`, limit: perCaller });
+  if (perCaller) {
+    const subject = `The caller ${caller.id}`;
+    applied.push({ key: `caller ${caller.id}`, subject, limit: perCaller, setting: 'limits.perCaller' });
+  }
   return applied;
 }
 
+const from = (setting: string) => (setting === '' ? '' : ` (\`${setting}\`)`);
+
 const waitOf = ({ details }: HeddleError) => Number(details.retryAfterMs);
 
-const limited = (subject: string, retryAfterMs: number) =>
-  new HeddleError('RATE_LIMITED', `${subject} has used up its calls for now.`, {
+const limited = ({ subject, limit: { maxCalls, windowMs }, setting }: AppliedLimit, retryAfterMs: number) =>
+  new HeddleError('RATE_LIMITED', `${subject} has used up its ${maxCalls} calls per ${windowMs} ms${from(setting)}.`, {
     fix: `Wait ${retryAfterMs} ms and call again.`,
     details: { retryAfterMs },
   });

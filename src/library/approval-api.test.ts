@@ -4,8 +4,11 @@ import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { temporaryFolder, temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import { until } from '../../test/until.ts';
 import type { JsonObject } from '../core/call.ts';
+import { parseExact } from '../core/exact-numbers.ts';
 import type { Approval } from '../core/records/approval.ts';
+import type { Heddle } from '../heddle.ts';
 import type { HeddleError, OpenOptions } from '../index.ts';
+import { programApprovals } from './approval-api.ts';
 
 const ASKS = { permissions: { ask: ['mcp__notes__write'] } };
 /** Without an approver the call would be refused at once. */
@@ -161,4 +164,13 @@ describe('heddle.approvals', () => {
     await refused(heddle.approvals.reject(id, { note: 'x'.repeat(1_000_000) }), 'INPUT_INVALID');
     await until('it is still pending', async () => (await heddle.approvals.get(id)).status === 'pending');
   });
+});
+
+verifies('G7', 'shows a number that JavaScript cannot hold digit by digit', async () => {
+  const found = { subject: { arguments: parseExact('{"account":12345678901234567890}') } } as unknown as Approval;
+  const approvals = { get: async () => found, decide: async () => found } as unknown as Heddle['approvals'];
+  const api = programApprovals({ approvals });
+  for (const shown of [await api.get('ap_1'), await api.approve('ap_1')]) {
+    expect(shown.subject.arguments).toEqual({ account: '12345678901234567890' });
+  }
 });

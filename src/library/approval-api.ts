@@ -1,4 +1,4 @@
-import { withPlainNumbers } from '../core/exact-numbers.ts';
+import { withNumbersAsText } from '../core/exact-numbers.ts';
 import type { Approval, ApprovalQuery, StandingApproval, StandingWish } from '../core/records/approval.ts';
 import type { Heddle } from '../heddle.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
@@ -16,7 +16,10 @@ export interface RejectOptions {
   readonly note: string;
 }
 
-/** Approvals of calls, for a program in the role of the owner. Every decision is in the audit log. */
+/**
+ * Approvals of calls, for a program in the role of the owner. Every decision is in the audit log. Numbers that
+ * JavaScript cannot hold are text, digit by digit.
+ */
 export interface ApprovalApi {
   /** Lists approvals, newest first. Default: those that are pending. */
   list(query?: ApprovalQuery): Promise<readonly Approval[]>;
@@ -49,8 +52,8 @@ const never = (): AbortSignal => new AbortController().signal;
 export function programApprovals({ approvals }: Pick<Heddle, 'approvals'>): ApprovalApi {
   return {
     list: async (query) =>
-      withPlainNumbers(await approvals.list(PROGRAM, checkOptions('approvals.list', query, QUERY_KEYS))),
-    get: async (id) => withPlainNumbers(await approvals.get(PROGRAM, id)),
+      withNumbersAsText(await approvals.list(PROGRAM, checkOptions('approvals.list', query, QUERY_KEYS))),
+    get: async (id) => withNumbersAsText(await approvals.get(PROGRAM, id)),
     async approve(id, options) {
       const { note, standing } = checkOptions('approvals.approve', options, APPROVE_KEYS);
       checkOptions('standing', standing, STANDING_KEYS);
@@ -59,15 +62,15 @@ export function programApprovals({ approvals }: Pick<Heddle, 'approvals'>): Appr
         ...(note !== undefined && { note }),
         ...(standing && { standing }),
       } as const;
-      return approvals.decide(PROGRAM, id, verdict);
+      return withNumbersAsText(await approvals.decide(PROGRAM, id, verdict));
     },
     async reject(id, options) {
       const { note } = checkOptions('approvals.reject', options, REJECT_KEYS);
-      return approvals.decide(PROGRAM, id, { verdict: 'reject', note });
+      return withNumbersAsText(await approvals.decide(PROGRAM, id, { verdict: 'reject', note }));
     },
     async wait(id, options) {
       const { signal = never() } = checkOptions('approvals.wait', options, SIGNAL_KEYS);
-      return approvals.settled(PROGRAM, id, signal);
+      return withNumbersAsText(await approvals.settled(PROGRAM, id, signal));
     },
     standing: {
       list: () => approvals.standing.list(PROGRAM),

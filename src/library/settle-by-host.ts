@@ -2,7 +2,7 @@ import type { PendingApproval } from '../core/call/approval.ts';
 import { approvalPending } from '../core/call/approval-pending.ts';
 import type { Call } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
-import { withPlainNumbers } from '../core/exact-numbers.ts';
+import { withNumbersAsText } from '../core/exact-numbers.ts';
 import type { Heddle } from '../heddle.ts';
 import { checkOptions, type OptionKeys } from './check-options.ts';
 import type { ApprovalResponse, HostOptions } from './host-input.ts';
@@ -24,7 +24,7 @@ export async function settleByHost(
 ): Promise<void> {
   const { onApprovalRequest } = host;
   if (!onApprovalRequest || !pending.byRequester) throw approvalPending(call, pending);
-  const approval = withPlainNumbers(await approvals.get(call.caller, pending.id));
+  const approval = withNumbersAsText(await approvals.get(call.caller, pending.id));
   const response = await onApprovalRequest(approval, { signal });
   if (response === undefined) throw approvalPending(call, pending);
   const { approve, note } = checkOptions('the response of onApprovalRequest', response, RESPONSE_KEYS);

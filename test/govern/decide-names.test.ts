@@ -58,9 +58,11 @@ verifies(
 );
 
 verifies('G2', 'an allow rule of a profile means the server with the longest matching name', () => {
-  const written = { profiles: { p: { permissions: { allow: ['mcp__a__b__c'] } } } };
+  const written = { profiles: { p: { mode: 'strict', permissions: { allow: ['mcp__a__b__c'] } } } };
   const profiles = new Map(Object.entries(configSchema.parse(written).profiles)) as NonNullable<Policy['profiles']>;
   const among = (...groups: readonly string[]) =>
-    decides({ mode: 'strict', profiles, groups: new Set(groups) })({ ...ada, profile: 'p' }, split).effect;
+    decides({ mode: 'open', profiles, groups: new Set(groups) })({ ...ada, profile: 'p' }, split).effect;
   expect([among('a', 'a__b'), among('a')]).toEqual(['ask', 'allow']);
+  const strict = decides({ mode: 'strict', profiles, groups: new Set(['a']) });
+  expect(strict({ ...ada, profile: 'p' }, split).effect).toBe('ask'); // Callers choose the profile by its path.
 });

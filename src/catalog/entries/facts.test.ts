@@ -67,7 +67,20 @@ const CASES: readonly Case[] = [
   ['config: timeout of the tool', own({ timeout: 5 }), set({ timeoutMs: 70 }, { timeoutMs: 60 }), { timeoutMs: 70 }],
   ['config: timeout of the server', {}, anEntry({ timeoutMs: 60 }), { timeoutMs: 60 }],
   ['category: config', own({ category: 'own' }), set({ category: 'set' }, { category: 'server' }), { category: 'set' }],
-  ['category: the tool’s own', own({ category: 'own' }), anEntry({ category: 'server' }), { category: 'own' }],
+  [
+    'trusted: the tool’s own category',
+    own({ category: 'own' }),
+    anEntry({ category: 'server', trusted: true }),
+    { category: 'own' },
+  ],
+  [
+    'category: the server’s over a claim',
+    own({ category: 'own' }),
+    anEntry({ category: 'server' }),
+    { category: 'server' },
+  ],
+  ['category: a claim', own({ category: 'own' }), untrusted, { category: 'own', isCategoryClaimed: true }],
+  ['trusted: a cost', own({ costPerCall: 9 }), trusted, { costPerCall: 9 }],
   ['category: the server’s', {}, anEntry({ category: 'server' }), { category: 'server' }],
   [
     'facts in a harness object',
@@ -88,6 +101,11 @@ for (const [what, said, entry, expected] of CASES) {
     expect(factsOf(tool('t', said), { entry, builtin: false })).toMatchObject(expected);
   });
 }
+
+verifies('C4', 'ignores the cost that an untrusted server claims: callers share one budget over all servers', () => {
+  const facts = factsOf(tool('t', own({ costPerCall: 1e9 })), { entry: untrusted, builtin: false });
+  expect(facts).toEqual(plainFacts);
+});
 
 verifies('C4', 'ignores facts of the wrong type', () => {
   const said = own({ category: 7, timeout: -1, rateLimit: { maxCalls: 'many', windowMs: 1 }, requiresApproval: 'no' });

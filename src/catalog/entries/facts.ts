@@ -32,7 +32,7 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
   const readOnly = set.readOnly ?? (trusted && oneIsTrue(hints.readOnlyHint, hints.readOnly));
   const destructive = !readOnly && oneIsTrue(hints.destructiveHint, hints.destructive);
   return {
-    category: set.category ?? text(own.category) ?? entry?.category ?? 'uncategorized',
+    ...categoryOf(set.category ?? (trusted ? text(own.category) : undefined) ?? entry?.category, own),
     riskLevel: set.riskLevel ?? ownRisk(own.riskLevel, derivedRisk(readOnly, destructive), trusted),
     readOnly,
     destructive,
@@ -45,13 +45,21 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
   };
 }
 
+/** Returns the category. One that only an untrusted server claims is shown, and matches no rule. */
+function categoryOf(set: string | undefined, own: JsonObject): Pick<Facts, 'category' | 'isCategoryClaimed'> {
+  const claimed = text(own.category);
+  if (set !== undefined || claimed === undefined) return { category: set ?? 'uncategorized' };
+  return { category: claimed, isCategoryClaimed: true };
+}
+
 /** Returns the facts that have no default. */
 const declaredFacts = (set: ToolSettings, own: JsonObject, { entry, builtin }: Owner) => ({
   timeoutMs:
     set.timeoutMs ?? ownTimeout(own.timeout, builtin || entry?.trusted === true, entry?.timeoutMs) ?? entry?.timeoutMs,
   rateLimit: set.rateLimit ?? ownRateLimit(own.rateLimit),
   hedgeAfterMs: set.hedgeAfterMs,
-  costPerCall: set.costPerCall ?? ownCost(own.costPerCall),
+  // A caller shares one budget over all servers: an untrusted one must not use it up.
+  costPerCall: set.costPerCall ?? (builtin || entry?.trusted === true ? ownCost(own.costPerCall) : undefined),
   requires: set.requires ?? ownRequires(own.requires),
   taints: taintsOf(entry, set),
 });
@@ -83,6 +91,7 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
   const taints = [...new Set(all.flatMap((facts) => facts.taints ?? []))];
   return {
     ...first,
+    ...(all.some(({ isCategoryClaimed }) => isCategoryClaimed) && { isCategoryClaimed: true as const }),
     ...(timeouts.length > 0 && { timeoutMs: Math.min(...timeouts) }),
     ...(rates.length > 0 && { rateLimit: rates.reduce(slower) }),
     ...(hedges.length > 0 && { hedgeAfterMs: Math.max(...hedges) }),

@@ -1,6 +1,7 @@
 import type { Caller, CallKind, Decision, Target } from '../../core/call.ts';
 import type { CheckedCall, PolicyCheck, RuleVerdict } from '../../core/records/policy.ts';
-import { decideByMode, stricterMode } from '../../govern/policy/mode-rules.ts';
+import { modeFor } from '../../govern/decide.ts';
+import { decideByMode } from '../../govern/policy/mode-rules.ts';
 import { matchingPermissions } from '../../govern/policy/permission-rules.ts';
 import { ruleSet } from '../../govern/policy/rule-set.ts';
 import type { Sent } from '../../govern/sensitive.ts';
@@ -61,7 +62,7 @@ function verdictsOf({ policy }: ActiveConfig, decided: DecidedCheck, locate: Loc
   const byName = matchingPermissions(policy, named, target).map((one) => toVerdict(one, locate));
   const byRules =
     ruleSet(policy.rules ?? [], { groups: policy.groups })?.verdicts({ caller, target, kind, sent }) ?? [];
-  const mode = stricterMode(policy.mode, profile?.mode ?? policy.mode);
+  const mode = modeFor(policy, named, target);
   const isByMode = ![...byName, ...byRules].some(({ rule, matches }) => matches !== 'no' && rule === decision.rule);
   const byMode = isByMode ? decision : decideByMode(mode, target);
   return [...byName, ...byRules, { ...toVerdict(byMode, locate), matches: isByMode ? 'yes' : 'no' }];

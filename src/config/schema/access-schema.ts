@@ -218,7 +218,11 @@ const profile = z.strictObject({
     .describe('Longest description of a tool, resource or prompt in lists; a longer one is cut. Whole, if absent.'),
   exposure: z.literal('direct').default('direct').describe('How tools are listed: `direct` lists each tool.'),
   mode: z.enum(['guarded', 'strict', 'open']).exactOptional().describe('Stricter mode for callers of the profile.'),
-  permissions: permissions.prefault({}).describe('Rules for callers of the profile, in addition to the global rules.'),
+  permissions: permissions
+    .prefault({})
+    .describe(
+      'Rules for callers of the profile, in addition to the global rules. `allow` lifts only the mode of the profile.',
+    ),
   auth: z
     .literal('none')
     .exactOptional()

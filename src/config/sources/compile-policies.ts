@@ -8,6 +8,7 @@ import type { Settings } from '../schema/schema.ts';
 export const MAX_POLICIES = 10_000;
 /** Instructions of all literal patterns together. Compiling them takes about one second. */
 const MAX_PATTERN_INSTRUCTIONS = 100_000;
+const GUARD_FIX = 'Add `tools`, or test with `has(args.name)` first.';
 
 /** The rules in force, and the layer that sets mode strict if a rule is invalid. */
 export interface CompiledPolicies extends Pick<Config, 'policies' | 'conditions' | 'onlyManagedAllow'> {
@@ -92,8 +93,7 @@ function compileRule(
   }
   if (condition.unguardedAt === undefined || rule.tools !== undefined) return { ...rule, scope, at, condition };
   const message = `\`when\` of the policy ${rule.name} reads an argument, and the rule has no \`tools\`: it would deny every other tool.`;
-  const fix = 'Add `tools`, or test with `has(args.name)` first.';
-  return invalid(message, fix, inCondition(condition.unguardedAt));
+  return invalid(message, GUARD_FIX, inCondition(condition.unguardedAt));
 }
 
 const invalid = (message: string, fix: string, at: SourceLocation): Problem => ({
@@ -187,8 +187,11 @@ function compileApprovalRules(rules: readonly PlacedApprovalRule[], compile: Com
   for (const { rule, inCondition } of rules) {
     const condition = rule.when === undefined ? undefined : compile?.(rule.when);
     if (!condition || rule.when === undefined) continue;
-    if ('evaluate' in condition) conditions.set(rule.when, condition);
-    else {
+    if ('evaluate' in condition) {
+      conditions.set(rule.when, condition);
+      if (condition.unguardedAt !== undefined && rule.tools === undefined)
+        problems.push(unguarded(rule, inCondition(condition.unguardedAt)));
+    } else {
       const message = `\`when\` of the approval rule ${rule.name} is not valid: ${condition.message}. Calls that meet the rule are refused.`;
       problems.push({
         level: 'error',
@@ -201,6 +204,14 @@ function compileApprovalRules(rules: readonly PlacedApprovalRule[], compile: Com
   }
   return { conditions, problems };
 }
+
+const unguarded = ({ name }: PlacedApprovalRule['rule'], at: SourceLocation): Problem => ({
+  level: 'error',
+  code: 'CONFIG_INVALID',
+  message: `\`when\` of the approval rule ${name} reads an argument, and the rule has no \`tools\`: other calls that need an approval are refused.`,
+  fix: GUARD_FIX,
+  at,
+});
 
 function ignoredAllow({ rule, at }: ScopedPolicy): Problem {
   const message = `The policy ${rule.name} has no effect: this machine has managed policies, and only those may allow calls.`;

@@ -47,14 +47,15 @@ interface Received {
   readonly signature: string | undefined;
 }
 
-/** A receiver that answers with the given statuses, then with 204. */
-async function receiver(statuses: readonly number[] = []) {
+/** A receiver that answers with the given statuses, then with 204. It refuses bodies that match a pattern. */
+async function receiver(statuses: readonly number[] = [], refused = /^$/) {
   const received: Received[] = [];
   const rest = [...statuses];
   const server = createServer(async (request, response) => {
     const signature = request.headers['heddle-signature'];
-    received.push({ body: await text(request), signature: signature === undefined ? undefined : String(signature) });
-    response.writeHead(rest.shift() ?? 204, { location: 'http://169.254.169.254/' }).end();
+    const body = await text(request);
+    received.push({ body, signature: signature === undefined ? undefined : String(signature) });
+    response.writeHead(refused.test(body) ? 403 : (rest.shift() ?? 204), { location: 'http://169.254.169.254/' }).end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -164,4 +165,17 @@ verifies('G7', 'sends from one process at a time', async () => {
   });
   await Promise.all(both.map(({ webhook }) => webhook.close()));
   expect(received).toHaveLength(30);
+});
+
+verifies('G7', 'sends a new approval though the receiver refuses the twenty oldest for ever', async () => {
+  const store = await realStore();
+  const { received, url } = await receiver([], /ap_bad/);
+  const { webhook, waiting } = webhookTo(url, store);
+  for (let n = 0; n < 25; n++) await store.approvals.open(approvalOf(`ap_bad${n}`), LIMITS);
+  webhook.send();
+  await until('the retry is planned', () => waiting.length === 1);
+  await store.approvals.open({ ...approvalOf('ap_good'), requestedAt: 1_500 }, LIMITS);
+  webhook.send();
+  await until('the new one was sent', () => received.some(({ body }) => body.includes('ap_good')));
+  await webhook.close();
 });

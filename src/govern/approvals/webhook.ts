@@ -1,4 +1,4 @@
-import { BoundedSet } from '../../core/bounded-map.ts';
+import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import { newCallId } from '../../core/call/call-id.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -45,10 +45,18 @@ export function approvalWebhook(options: ApprovalWebhookOptions): ApprovalWebhoo
   const { target, box, leases, clock, timer, random } = options;
   const post = poster(options);
   const ended = new AbortController();
+  const tries = new BoundedMap<string, number>(MAX_REPORTED);
   let running: Promise<void> | undefined;
   let isWanted = false;
   let failures = 0;
   let cancel: (() => void) | undefined;
+
+  /** Returns the approvals that were tried least. The receiver may refuse some for ever: they must not hold up others. */
+  async function leastTried(): Promise<readonly StoredApproval[]> {
+    const waiting = await box.unnotified(clock(), BATCH + tries.size);
+    const triesOf = ({ id }: StoredApproval) => tries.get(id) ?? 0;
+    return waiting.toSorted((a, b) => triesOf(a) - triesOf(b)).slice(0, BATCH);
+  }
 
   /** Returns true if everything was received. */
   async function sendBatch(to: WebhookTarget): Promise<boolean> {
@@ -56,8 +64,12 @@ export function approvalWebhook(options: ApprovalWebhookOptions): ApprovalWebhoo
     const lease = await leases.acquire(LEASE, LEASE_MS);
     if (!lease) return false;
     try {
-      const waiting = await box.unnotified(clock(), BATCH);
+      const waiting = await leastTried();
       const received = await Promise.all(waiting.map((approval) => post(approval, to)));
+      for (const [at, { id }] of waiting.entries()) {
+        if (received[at]) tries.delete(id);
+        else tries.set(id, (tries.get(id) ?? 0) + 1);
+      }
       return received.every(Boolean) && waiting.length < BATCH;
     } finally {
       await leases.release(lease);

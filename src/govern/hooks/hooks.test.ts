@@ -6,6 +6,7 @@ import { carriersOf } from '../../../test/alive.ts';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { JsonObject } from '../../core/call.ts';
+import { type HeddleError, UpstreamError } from '../../core/errors.ts';
 import { aCall, answers, text } from '../../core/fixtures.ts';
 import { parseJson } from '../../core/json.ts';
 import type { HookFunctions } from '../../core/records/hook.ts';
@@ -184,4 +185,34 @@ describe('after the call', () => {
       await expect(stage(aCall(), answers('done'))).rejects.toMatchObject({ details: { withheld: true } });
     }
   });
+});
+
+verifies('G13', 'a hook after the call gets the error response of a server, and can withhold it', async () => {
+  const rpc = { code: -32000, message: 'the secret', data: { key: 'x' } };
+  const refusal = new UpstreamError('UPSTREAM_REFUSED', rpc.message, {
+    delivered: 'maybe',
+    details: { server: 'demo', rpc },
+  });
+  const events: unknown[] = [];
+  const effects = ['allow', 'deny'] as const;
+  const afterCall: NonNullable<HookFunctions['afterCall']> = (event) => {
+    events.push(event);
+    return { effect: effects[events.length - 1] ?? 'deny' };
+  };
+  const { stage } = withHooks({}, { afterCall });
+  const refused = () => Promise.reject(refusal);
+  await expect(stage(aCall(), refused)).rejects.toBe(refusal);
+  const withheld = await stage(aCall(), refused).catch((thrown: HeddleError) => thrown);
+  expect(withheld).toMatchObject({ code: 'PERMISSION_DENIED', details: { withheld: true } });
+  expect(JSON.stringify([withheld, (withheld as HeddleError).cause])).not.toContain('the secret');
+  expect(events[0]).toMatchObject({ server: 'demo', isError: true, result: { error: rpc } });
+});
+
+verifies('G13', 'a function gets a number that JavaScript cannot hold digit by digit', async () => {
+  const input = parseJson('{"n":12345678901234567890}', { numbers: 'exact' }) as JsonObject;
+  const seen: unknown[] = [];
+  const { stage } = withHooks({}, { beforeCall: ({ call }) => void seen.push(call.arguments) });
+  const { next } = keeping();
+  await stage(aCall({ input }), next);
+  expect(seen).toEqual([{ n: '12345678901234567890' }]);
 });

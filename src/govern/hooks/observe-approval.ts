@@ -11,11 +11,16 @@ import { runHook } from './run-hook.ts';
 const LONGEST_MS = 60_000;
 
 /** Runs the hooks `onApproval` about a changed approval, one after the other. A failure is recorded, and changes nothing. */
-export async function observeApproval(configured: Configured, stored: StoredApproval): Promise<void> {
+export async function observeApproval(
+  configured: Configured,
+  stored: StoredApproval,
+  ended: AbortSignal,
+): Promise<void> {
   const approval = toObserved(stored);
   const target = toTarget(stored.subject);
   for (const hook of hooksFor(configured, 'onApproval', (tools) => matchesTools(tools, target))) {
-    const signal = AbortSignal.timeout(LONGEST_MS);
+    if (ended.aborted) return;
+    const signal = AbortSignal.any([AbortSignal.timeout(LONGEST_MS), ended]);
     const { parts } = configured;
     const output = await runHook(hook, { event: 'onApproval', approval }, { parts, signal }).catch(() => TOO_LATE);
     if ('failure' in output) recordFailure(configured, { hook, approval: stored, reason: output.failure });

@@ -1,6 +1,7 @@
 import { abortable } from '../../core/async/abortable.ts';
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { parseExact, withNumbersAsText } from '../../core/exact-numbers.ts';
 import { parseJson } from '../../core/json.ts';
 import type { HookEvent } from '../../core/records/hook.ts';
 import type { ConfiguredHook, Hook, HookParts } from './hook.ts';
@@ -37,7 +38,7 @@ async function callFunction(
 ): Promise<HookOutput> {
   try {
     // A copy: a function that changes the event in place must not change the call.
-    const verdict = Promise.resolve(run(JSON.parse(JSON.stringify(event)) as never, { signal }));
+    const verdict = Promise.resolve(run(withNumbersAsText(parseExact(JSON.stringify(event))) as never, { signal }));
     return { value: JSON.parse(JSON.stringify((await abortable(verdict, signal)) ?? {})) };
   } catch (thrown) {
     if (signal.aborted) throw thrown;

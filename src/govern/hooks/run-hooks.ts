@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isTaskCancel } from '../../core/call/task.ts';
 import type { Continuation, Handler, HookEffect, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { canonicalJson } from '../../core/json.ts';
+import { canonicalJson, isObject } from '../../core/json.ts';
 import { type Configured, digestIn } from './hook.ts';
 import { checkRequests, checkResponses } from './input-hooks.ts';
 import { callDenied, judge, otherArguments, resultWithheld } from './judge.ts';
@@ -23,7 +23,7 @@ export async function runHooks(
   const begun = await beforeCall(configured, call);
   let current = await checkResponses(configured, begun);
   for (let refusals = 0; refusals < MAX_REFUSALS; refusals++) {
-    const result = await next(current);
+    const result = await sent(configured, current, next);
     if (result.kind === 'complete') return afterCall(configured, current, result);
     const bound = withDigest(result, begun);
     const refused = await checkRequests(configured, begun, bound);
@@ -73,6 +73,27 @@ async function afterCall(
     if (verdict.effect === 'deny') throw resultWithheld(call, hook, verdict.reason);
   }
   return result;
+}
+
+/** Runs the rest of the stages. An error response of a server passes the hooks after the call, as a result does. */
+async function sent(configured: Configured, call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
+  try {
+    return await next(call);
+  } catch (thrown) {
+    if (HeddleError.is(thrown) && thrown.code === 'UPSTREAM_REFUSED') await afterRefusal(configured, call, thrown);
+    throw thrown;
+  }
+}
+
+async function afterRefusal(configured: Configured, call: ResolvedCall, { message, details }: HeddleError) {
+  const { rpc, server } = details;
+  const value = { error: isObject(rpc) ? rpc : { message } };
+  const provenance = {
+    server: typeof server === 'string' ? server : call.target.servers[0],
+    attempts: 1,
+    latencyMs: 0,
+  };
+  await afterCall(configured, call, { kind: 'complete', value, isError: true, provenance });
 }
 
 /** Throws if hooks give a continued call other arguments than it began with: its server decided on those. */

@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../core/call.ts';
 
 /** Calls at almost the same time. They leave the window together, with the last of them. */
-interface Slot {
+export interface Slot {
   readonly since: number;
   until: number;
   calls: number;
@@ -27,16 +27,28 @@ export function dropOld(window: SlidingWindow, { windowMs }: RateLimit, now: num
   }
 }
 
-/** Counts a call. In no period of `windowMs` there are more than `maxCalls`, if each call is checked first. */
-export function countCall(window: SlidingWindow, limit: RateLimit, now: number): void {
+/** Takes a counted call out again. A slot that has left the window is over. */
+export function uncountCall(window: SlidingWindow, slot: Slot): void {
+  if (!window.slots.includes(slot)) return;
+  window.calls--;
+  slot.calls--;
+}
+
+/** Counts a call and returns its slot. In no period of `windowMs` there are more than `maxCalls`, if each call is checked first. */
+export function countCall(window: SlidingWindow, limit: RateLimit, now: number): Slot {
   const { slots } = window;
   const spacingMs = limit.maxCalls > MAX_SLOTS ? limit.windowMs / MAX_SLOTS : 0;
   const newest = slots.at(-1);
   if (newest && now - newest.since < spacingMs) {
     newest.until = now;
     newest.calls++;
-  } else slots.push({ since: now, until: now, calls: 1 });
+    window.calls++;
+    return newest;
+  }
+  const slot = { since: now, until: now, calls: 1 };
+  slots.push(slot);
   window.calls++;
+  return slot;
 }
 
 /** Returns the time until a call fits, or 0. */

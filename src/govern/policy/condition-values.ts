@@ -1,4 +1,5 @@
 import type { ConditionValues } from '../../cel/condition.ts';
+import { knownCategory } from '../../core/call/known-category.ts';
 import type { CallKind, JsonObject, ResolvedCall, Taint, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 
@@ -35,10 +36,11 @@ function toolValues(target: Target): ConditionValues['tool'] {
   const found = known.get(target);
   if (found) return found;
   const { publicName, name, servers, kind, group, facts } = target;
-  const { costPerCall = 0, requires = [], category, riskLevel, readOnly, destructive, idempotent, openWorld } = facts;
+  const { costPerCall = 0, requires = [], riskLevel, readOnly, destructive, idempotent, openWorld } = facts;
   const values = {
     ...{ name: publicName, ownName: name, server: group ?? servers[0], servers, kind },
-    ...{ category, riskLevel, readOnly, destructive, idempotent, openWorld, costPerCall, requires },
+    category: knownCategory(facts),
+    ...{ riskLevel, readOnly, destructive, idempotent, openWorld, costPerCall, requires },
     requiresApproval: facts.requiresApproval,
     builtin: facts.builtin,
   };

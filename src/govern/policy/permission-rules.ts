@@ -41,11 +41,26 @@ export function decideByPermissions(
     strictestOf([
       ...globalRules(rules, target, server),
       ...serverRules(rules, target, server),
-      ...(profile ? profileRules({ ...profile, groups: rules.groups }, target, server) : []),
+      ...(profile ? profileRules({ ...profile, groups: rules.groups }, target, server) : []).filter(restricts),
     ]),
   );
   return agreed(each);
 }
+
+/**
+ * Returns true if `allow` of a profile covers a target. It lifts the mode of the profile and no other: callers may
+ * choose their profile by the path.
+ */
+export const isAllowedInProfile = (
+  { groups }: Pick<PermissionRules, 'groups'>,
+  profile: NamedProfile,
+  target: Target,
+): boolean =>
+  target.servers.every((server) =>
+    profileRules({ ...profile, groups }, target, server).some(({ effect }) => effect === 'allow'),
+  );
+
+const restricts = ({ effect }: Decision) => effect !== 'allow';
 
 /** Returns all decisions of these rules on a target, the overridden ones included. */
 export function matchingPermissions(
@@ -56,7 +71,7 @@ export function matchingPermissions(
   const all = target.servers.flatMap((server) => [
     ...globalRules(rules, target, server),
     ...serverRules(rules, target, server),
-    ...(profile ? profileRules({ ...profile, groups: rules.groups }, target, server) : []),
+    ...(profile ? profileRules({ ...profile, groups: rules.groups }, target, server) : []).filter(restricts),
   ]);
   const outsideOf = profile && !isInProfile(profile.profile, target) ? [outside(profile)] : [];
   return [...new Map([...outsideOf, ...all].map((one) => [one.rule, one])).values()];

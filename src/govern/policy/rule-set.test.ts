@@ -149,6 +149,8 @@ verifies('G3', 'bounds the steps of all rules together: the rule that has none l
   expect(few(ada, echo, { input }).effect).toBe('allow');
   expect(decides({ rules })(ada, echo, { input }).reason).toContain('it takes too many steps');
   expect(few(ada, echo, { input }).effect).toBe('allow');
+  const onTrial = rules.map((rule) => ({ ...rule, name: `s${rule.name}`, shadow: true }));
+  expect(decides({ rules: [...onTrial, ...rules.slice(0, 5)] })(ada, echo, { input }).effect).toBe('allow');
 });
 
 describe('a rule in shadow mode', () => {

@@ -99,14 +99,18 @@ export function ruleSet(
 /** Returns a function that applies `callers` and `when` of a rule to a call. */
 function evaluator(call: RuledCall, clock: Clock): (rule: LoadedPolicy) => ConditionResult {
   let values: ConditionValues | undefined;
-  return ({ callers, condition }) => {
+  let shadowValues: ConditionValues | undefined;
+  return ({ callers, condition, shadow }) => {
     if (callers && !matchesCallers(callers, call.caller)) return false;
     if (!condition) return true;
     values ??= {
       ...conditionValues(toConditioned(call), call.sent?.time ?? (call.sent ? clock() : 0)),
       budget: { left: MAX_STEPS_PER_CALL },
     };
-    return condition.evaluate(values);
+    if (!shadow) return condition.evaluate(values);
+    // Steps of their own: rules on trial must not make one in force fail.
+    shadowValues ??= { ...values, budget: { left: MAX_STEPS_PER_CALL } };
+    return condition.evaluate(shadowValues);
   };
 }
 

@@ -1,0 +1,5 @@
+import type { Facts } from '../call.ts';
+
+/** Returns the category that rules and profiles see. A claim of an untrusted server is none. */
+export const knownCategory = ({ category, isCategoryClaimed }: Facts): string =>
+  isCategoryClaimed ? 'uncategorized' : category;
