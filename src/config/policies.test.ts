@@ -129,26 +129,6 @@ describe('an invalid rule', () => {
     expect([config.settings.mode, config.hasInvalidRules]).toEqual(['strict', true]);
   });
 
-  verifies('G6', 'of approvals that reads an argument of every tool is reported', async () => {
-    const stages = [{ approvers: ['role:owner'] }];
-    const machine = await machineWith({
-      'project/heddle.json': {
-        approvals: {
-          rules: [
-            { name: 'large', when: 'args.amount > 100', stages },
-            { name: 'tested', when: 'has(args.amount) && args.amount > 100', stages },
-          ],
-        },
-      },
-    });
-    expect(errors(await machine.load())).toMatchObject([
-      {
-        message: expect.stringContaining('the approval rule large reads an argument'),
-        fix: expect.stringContaining('has(args.name)'),
-      },
-    ]);
-  });
-
   verifies('G3', 'reads arguments only for named tools or after has()', async () => {
     const machine = await machineWith({
       'project/heddle.json': {
