@@ -6,6 +6,8 @@ import type { FilePlace } from './places/place.ts';
 
 // All names of a directory are in memory while they are sorted. This limits their number.
 const MAX_NAMES = 100_000;
+// Entries that are looked up at the same time.
+const AT_ONCE = 64;
 
 type Entry = {
   readonly name: string;
@@ -45,21 +47,29 @@ export async function listEntries(place: FilePlace, options: ListOptions) {
 // Lists all entries of a directory before its subdirectories, so the limit cuts the deepest entries first.
 async function list(place: FilePlace, depth: number, budget: Budget): Promise<Entry[]> {
   const entries: Entry[] = [];
-  for (const name of await namesIn(place, budget)) {
+  const names = await namesIn(place, budget);
+  for (let at = 0; at < names.length; ) {
     if (budget.left === 0) {
       budget.truncated = true;
       break;
     }
     budget.signal.throwIfAborted();
-    const stats = await unlessRefused(lstat(join(place.address, name)));
-    if (!stats) continue; // Deleted since.
-    entries.push({ name, type: entryTypeOf(stats), size: stats.size, modified: stats.mtime.toISOString() });
-    budget.left--;
+    const batch = names.slice(at, at + Math.min(AT_ONCE, budget.left));
+    const found = await Promise.all(batch.map((name) => describeEntry(place, name)));
+    for (const entry of found) if (entry) entries.push(entry);
+    budget.left -= found.filter(Boolean).length;
+    at += batch.length;
   }
   if (depth > 1) {
     for (const entry of entries) if (entry.type === 'directory') await addChildren(place, entry, depth - 1, budget);
   }
   return entries;
+}
+
+/** Describes one entry; undefined if it was deleted since. */
+async function describeEntry(place: FilePlace, name: string): Promise<Entry | undefined> {
+  const stats = await unlessRefused(lstat(join(place.address, name)));
+  return stats && { name, type: entryTypeOf(stats), size: stats.size, modified: stats.mtime.toISOString() };
 }
 
 async function addChildren(parent: FilePlace, entry: Entry, depth: number, budget: Budget): Promise<void> {

@@ -45,8 +45,8 @@ export function readFileTool(limits: Limits): BuiltinTool {
       try {
         requireFile(place, path);
         await using file = await place.open();
-        const { start, end } = await bounds(file, requested, maxFileBytes);
-        const span = { start, end, signal };
+        const { start, end, size } = await bounds(file, requested, maxFileBytes);
+        const span = { start, end, size, signal };
         if (encoding === 'base64') return asText((await readBytes(file, span)).toString('base64'));
         const mayBeImage = encoding === undefined && start === 0 && limit === undefined;
         return await readContent(file, span, { path, mayBeImage });
@@ -85,12 +85,14 @@ async function bounds(file: FileHandle, requested: RequestedRange, maxFileBytes:
     const reason = `has ${size} bytes, and at most ${maxFileBytes} are read at once`;
     throw new ToolFailure(`${path} ${reason}. Read a part with offset and limit.`);
   }
-  return { start: requested.offset, end };
+  return { start: requested.offset, end, size };
 }
 
 interface Span {
   readonly start: number;
   readonly end: number;
+  /** The size of the whole file. */
+  readonly size: number;
   readonly signal: AbortSignal;
 }
 
@@ -105,12 +107,12 @@ interface ContentRequest {
 /** Reads text, or an image as image content. */
 async function readContent(
   file: FileHandle,
-  { start, end, signal }: Span,
+  { start, end, size, signal }: Span,
   { path, mayBeImage }: ContentRequest,
 ): Promise<JsonObject> {
   // Includes the rest of a character that begins before `start` or ends after `end`.
   const from = Math.max(0, start - 3);
-  const bytes = await readBytes(file, { start: from, end: end + 1, signal });
+  const bytes = await readBytes(file, { start: from, end: Math.min(size, end + 1), signal });
   const text = decodeWindow(bytes, start - from, end - from);
   if (text !== undefined) return asText(text);
   const mimeType = mayBeImage ? imageTypeOf(bytes) : undefined;
@@ -120,7 +122,7 @@ async function readContent(
   throw new ToolFailure(`${quote(path)} is not UTF-8 text. Read it with encoding "base64".`);
 }
 
-async function readBytes(file: FileHandle, { start, end, signal }: Span): Promise<Buffer> {
+async function readBytes(file: FileHandle, { start, end, signal }: Omit<Span, 'size'>): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(end - start);
   let filled = 0;
   while (filled < bytes.length) {

@@ -52,20 +52,25 @@ export function openStart(roots: Roots, { root }: Location): Promise<FilePlace> 
 async function walk(roots: Roots, location: Location, signal: AbortSignal): Promise<FilePlace | string> {
   const { names } = location;
   let place = await openStart(roots, location);
-  for (const [index, name] of names.entries()) {
-    const parent = place;
-    try {
-      signal.throwIfAborted();
-      place = await parent.child(name);
-      if (place.stats.isSymbolicLink()) {
-        await place.close();
-        return await linkTarget(parent, names.slice(index));
+  const closing: Promise<void>[] = []; // The next name is looked up meanwhile.
+  try {
+    for (const [index, name] of names.entries()) {
+      const parent = place;
+      try {
+        signal.throwIfAborted();
+        place = await parent.child(name);
+        if (place.stats.isSymbolicLink()) {
+          closing.push(place.close());
+          return await linkTarget(parent, names.slice(index));
+        }
+      } finally {
+        closing.push(parent.close());
       }
-    } finally {
-      await parent.close();
     }
+    return place;
+  } finally {
+    await Promise.all(closing);
   }
-  return place;
 }
 
 /** Returns the path that a link leads to, with the names after it. `name` is the link, an entry of `parent`. */
