@@ -90,7 +90,7 @@ export const REQUIREMENTS = {
   // Built-in servers
   B1: {
     does: 'The filesystem server reads, writes, lists and searches, and nothing gets out of its roots.',
-    done: false,
+    done: true,
   },
   B2: { does: 'The database server reads three databases, and no statement writes.', done: false },
   B3: { does: 'Built-in tools state their category, risk, idempotence and need of approval.', done: false },
