@@ -112,7 +112,7 @@ export interface Tool {
   readonly facts: Facts;
   /** Warnings for a person, such as `looks-like: <public name>`. */
   readonly flags: readonly string[];
-  /** SHA-256 of the definition as canonical JSON. */
+  /** SHA-256 of the definition as canonical JSON; for a pool, of all its definitions if they differ. */
   readonly digest: string;
 }
 

@@ -150,7 +150,7 @@ export interface Target {
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
   /** The definition exactly as the server listed it. */
   readonly definition: JsonObject;
-  /** SHA-256 of the definition's canonical JSON. */
+  /** SHA-256 of the definition's canonical JSON; for a pool, of all its definitions if they differ. */
   readonly digest: string;
   readonly facts: Facts;
   /** For a tool of a pool: the rate limit of each server's own tool, if it has one. */

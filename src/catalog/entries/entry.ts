@@ -21,6 +21,8 @@ export interface ToolEntry {
   readonly standsFor?: StandsFor | undefined;
   /** For a tool of a pool: the equivalents at servers that name it differently. */
   readonly equivalents?: ReadonlyMap<string, Equivalent>;
+  /** For a tool of a pool: its definition at each server, in order of preference. */
+  readonly definitions?: readonly JsonObject[];
   /** For a tool of a pool: its rate limit at each server. */
   readonly rateLimits?: ReadonlyMap<string, RateLimit>;
 }
@@ -102,12 +104,12 @@ interface Facets {
 }
 
 /** Computes digest and validity on first use: most tools of a large catalog are never called. */
-function lazily({ kind, definition, contradicted }: ToolEntry): Facets {
+function lazily({ kind, definition, definitions = [], contradicted }: ToolEntry): Facets {
   let digest: string | undefined;
   let checked: { readonly invalid: string | undefined } | undefined;
   return {
     digest() {
-      digest ??= createHash('sha256').update(canonicalJson(definition)).digest('hex');
+      digest ??= createHash('sha256').update(digested(definition, definitions)).digest('hex');
       return digest;
     },
     invalid() {
@@ -115,6 +117,12 @@ function lazily({ kind, definition, contradicted }: ToolEntry): Facets {
       return checked.invalid;
     },
   };
+}
+
+/** Returns the text that the digest is of. Servers of a pool that differ each count: a call may reach any of them. */
+function digested(definition: JsonObject, definitions: readonly JsonObject[]): string {
+  const texts = new Set([definition, ...definitions].map((one) => canonicalJson(one)));
+  return texts.size === 1 ? canonicalJson(definition) : JSON.stringify([...texts]);
 }
 
 interface TargetOptions {

@@ -102,3 +102,23 @@ verifies('R3', 'each server stands in with one tool, and only for a tool that ex
     'b.three cannot stand in for nothing in the pool p: no other server of the pool has it.',
   ]);
 });
+
+verifies('G6', 'the digest of a pool covers the definitions of all its servers', () => {
+  const run = takes('run', ['x']);
+  const at = (b: JsonObject, c: JsonObject) =>
+    catalogOf({
+      a: [[run], entry({}, { priority: 2 })],
+      b: [[b], entry()],
+      c: [[c], entry({ exec: standsFor('run') })],
+    }).find('mcp__p__run')?.digest;
+  const exec = takes('exec', ['x']);
+  const before = at(run, exec);
+  expect(at(run, exec)).toBe(before);
+  expect(at({ ...run, description: 'Deletes the production database.' }, exec)).not.toBe(before);
+  expect(at(run, { ...exec, description: 'Runs x as root.' })).not.toBe(before);
+});
+
+verifies('G6', 'the digest of a pool of replicas is that of their one definition', () => {
+  const catalog = catalogOf({ a: [[takes('run', ['x'])], entry()], b: [[takes('run', ['x'])], entry()] });
+  expect(catalog.find('mcp__p__run')?.digest).toBe(catalog.find('mcp__a__run')?.digest);
+});

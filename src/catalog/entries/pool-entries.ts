@@ -73,6 +73,7 @@ function pooledEntry(pool: string, group: readonly Member[], configured: readonl
   const tool = {
     ...first.tool,
     facts,
+    definitions: all.map(({ tool }) => tool.definition),
     ...(equivalents.size > 0 && { equivalents }),
     ...(limited.length > 0 && { rateLimits: new Map(limited) }),
   };

@@ -166,6 +166,8 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
   const decided = await approvals.decide(by, id, verdict);
   if (input.flag('json')) printJson(decided);
   else print(resultOf(decided, verdict));
+  const { alsoApproved = [] } = decided;
+  if (alsoApproved.length > 0) notice(`The standing approval also approved ${alsoApproved.join(', ')}.`);
   if (verdict.standing) notice('`heddle approvals standing list` shows the standing approval, and `revoke` ends it.');
   return 0;
 }

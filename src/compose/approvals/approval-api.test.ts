@@ -73,6 +73,28 @@ describe('the approvals of Heddle', () => {
     expect((await api.get(ops, id)).status).toBe('pending');
   });
 
+  verifies('G6', 'name the other approvals that a new standing approval settles, up to its uses', async () => {
+    const bench = await approvalBench();
+    const api = approvalApi(async () => bench.flow);
+    const open = async (path: string) => {
+      bench.now++;
+      return approvalIdOf(await bench.send({ input: { path } }));
+    };
+    const [first, second, other, decided] = [
+      await open('reports/y'),
+      await open('reports/z'),
+      await open('z'),
+      await open('reports/a'),
+    ];
+    const standing = { uses: 1, arguments: { path: 'reports/*' } };
+    await expect(api.decide(ops, decided, { verdict: 'approve', standing })).resolves.toMatchObject({
+      id: decided,
+      alsoApproved: [first],
+    });
+    const statuses = [first, second, other].map(async (id) => (await bench.flow.box.get(id))?.status);
+    expect(await Promise.all(statuses)).toEqual(['approved', 'pending', 'pending']);
+  });
+
   verifies('G6', 'have their state by the clock in every list, also before it is stored', async () => {
     const { bench, id } = await opened();
     const api = approvalApi(async () => ({ ...bench.flow, sweepPage: async () => true }));

@@ -8,7 +8,7 @@ import { unknownApproval } from '../../govern/approvals/approval-errors.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
 import { isApprovalId, nextApproval } from '../../govern/approvals/next-approval.ts';
-import { configuredStanding } from '../../govern/approvals/standing.ts';
+import { configuredStanding, unexpired } from '../../govern/approvals/standing.ts';
 import { addStanding, requireStandingPossible } from '../../govern/approvals/standing-uses.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { ApprovalFilter, StoredApproval } from '../../store/approval-box.ts';
@@ -54,8 +54,9 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
       const { flow, found } = await find(by, id);
       if (standing) requireStandingPossible(found, standing);
       const approval = await flow.decide(by, found.id, { verdict, note });
-      if (standing) await addStanding(flow, { by, approval: found, wish: standing });
-      return toPublic(approval);
+      if (!standing) return toPublic(approval);
+      const { settled } = await addStanding(flow, { by, approval: found, wish: standing });
+      return { ...toPublic(approval), ...(settled.length > 0 && { alsoApproved: settled }) };
     },
     async settled(by, id, signal) {
       const { flow, found } = await find(by, id);
@@ -79,7 +80,7 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
       requireRole(by, APPROVAL_READERS);
       const flow = await openFlow();
       const configured = configuredStanding(flow.settings().approvals.standing);
-      return [...configured, ...(await flow.standing.all())];
+      return [...configured, ...(await unexpired(flow))];
     },
     async revoke(by, id) {
       requireRole(by, ['owner', 'approver']);

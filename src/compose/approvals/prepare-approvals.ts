@@ -1,7 +1,4 @@
-import { hash } from 'node:crypto';
 import { requireRole } from '../../core/call/caller.ts';
-import type { JsonObject } from '../../core/call.ts';
-import { canonicalJson } from '../../core/json.ts';
 import { realTimer, repeatEvery } from '../../core/time.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
@@ -9,6 +6,7 @@ import type { Approvals } from '../../heddle.ts';
 import type { ApprovalBox } from '../../store/approval-box.ts';
 import { type ApprovalObserver, approvalObserver } from '../hooks-of.ts';
 import type { RunningParts } from '../running-parts.ts';
+import { signatureIn } from './signature-of.ts';
 import { prepareWebhook } from './webhook-part.ts';
 
 /** The interval at which a gateway looks for approvals that other processes have requested. */
@@ -104,10 +102,7 @@ async function openFlow(
     audit: store.audit,
     settings: () => active().config.settings,
     groups: () => active().policy.groups,
-    signatureOf(server) {
-      const entry = active().configs.get(server)?.entry;
-      return entry && hash('sha256', canonicalJson(entry as unknown as JsonObject));
-    },
+    signatureOf: signatureIn(active),
     fileOf(server) {
       const at = active().configs.get(server)?.at;
       return at && `${at.file}:${at.line}`;

@@ -1,9 +1,11 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { PolicyCheck } from '../../core/records/policy.ts';
+import { standingBinding, standingScope } from '../../govern/approvals/binding.ts';
 import { impossibleStage, readIdentities } from '../../govern/approvals/identities.ts';
 import type { ApprovalPlan } from '../../govern/approvals/next-approval.ts';
 import { excludedBy, planOf } from '../../govern/approvals/plan.ts';
 import { configuredStanding, settlesCall } from '../../govern/approvals/standing.ts';
+import { signatureIn } from '../approvals/signature-of.ts';
 import type { DecidedCheck, PolicyCheckOptions } from './decided-check.ts';
 
 type ApprovalCheck = Pick<PolicyCheck, 'stages' | 'standing' | 'refusal'>;
@@ -28,10 +30,12 @@ export async function checkApproval(options: PolicyCheckOptions, decided: Decide
 
 async function standingFor(
   options: PolicyCheckOptions,
-  { caller, target, sent }: DecidedCheck,
+  { caller, target, kind, sent }: DecidedCheck,
 ): Promise<string | undefined> {
   const { policy, config } = options.active();
-  const candidate = { caller, target, input: sent.input, groups: policy.groups };
+  const call = { caller, target, kind, ...(sent.extraParams && { extraParams: sent.extraParams }) };
+  const binding = () => standingBinding(standingScope(call), signatureIn(options.active));
+  const candidate = { caller, target, input: sent.input, binding, groups: policy.groups };
   const all = [...configuredStanding(config.settings.approvals.standing), ...(await options.standing.all())];
   return all.find((one) => settlesCall(one, candidate, options.clock()))?.id;
 }

@@ -88,6 +88,8 @@ export interface Approval {
   readonly outcome?: string;
   /** Why it is void. */
   readonly reason?: string;
+  /** In the response to a decision: the ids of other approvals that its standing approval completed. */
+  readonly alsoApproved?: readonly string[];
 }
 
 /** An approval, and whether the client has cancelled the call that requested it. */
@@ -120,6 +122,11 @@ export interface StandingApproval {
   readonly arguments: Readonly<Record<string, string>>;
   /** The definition it was given for. A changed definition voids it. */
   readonly digest?: string;
+  /**
+   * SHA-256 of everything it was given for except arguments: kind, tool, definition, server entries, profile, other
+   * params and caller. A change of any of them voids it; a stored one without it covers nothing.
+   */
+  readonly binding?: string;
   /** Only while this session lasts. */
   readonly session?: string;
   readonly approvedBy: string;

@@ -18,6 +18,7 @@ import { countsWith, type Identities, readIdentities } from './identities.ts';
 import { type ApprovalEvent, isApprovalId, isOpen, type NextApproval, nextApproval } from './next-approval.ts';
 import { approvalRunner, type ProcessNames, type Runner } from './runner.ts';
 import type { CountsStill } from './stage-progress.ts';
+import { unexpired } from './standing.ts';
 
 /** Limits on open approvals. */
 const LIMITS = { perPrincipal: 50, total: 10_000 };
@@ -93,7 +94,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
   }
 
   const sweepPage = () => settleDue({ box, apply, clock });
-  const sweep = () => settleAllDue({ box, apply, clock });
+  const sweep = () => settleAllDue({ box, apply, clock, standing: options.standing });
   return {
     ...options,
     clock,
@@ -202,8 +203,9 @@ async function settleDue({ box, apply, clock }: Timed): Promise<boolean> {
   return due.length === SWEEP_ROWS;
 }
 
-async function settleAllDue(timed: Timed): Promise<void> {
+async function settleAllDue(timed: Timed & Pick<ApprovalFlow, 'standing'>): Promise<void> {
   while (await settleDue(timed));
+  await unexpired(timed);
 }
 
 type Waiting = Timed & { readonly timer: Timer };

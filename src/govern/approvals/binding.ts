@@ -31,3 +31,34 @@ export function bindingOf(
     ...(sampling ? [sampling.server, sampling.task?.id ?? null, sampling.task?.key ?? null] : []),
   ]);
 }
+
+/** The facts that a standing approval is bound to, besides its arguments. */
+export interface StandingScope {
+  readonly kind: ApprovalKind;
+  readonly name: string;
+  readonly digest: string;
+  readonly servers: readonly string[];
+  readonly extraParams?: JsonObject | undefined;
+  readonly profile?: string | undefined;
+  readonly principal: string;
+}
+
+/** Returns the facts of a call. */
+export const standingScope = (
+  call: Pick<DecidedCall, 'kind' | 'target' | 'extraParams' | 'caller' | 'sampling'>,
+): StandingScope => ({
+  kind: approvalKind(call),
+  name: call.target.publicName,
+  digest: call.target.digest,
+  servers: call.target.servers,
+  extraParams: call.extraParams,
+  profile: call.caller.profile,
+  principal: vaultPrincipal(call.caller),
+});
+
+/** Returns SHA-256 of everything that a standing approval covers, except its arguments. */
+export function standingBinding(scope: StandingScope, signatureOf: SignatureOf): string {
+  const { kind, name, digest, servers, extraParams = null, profile = null, principal } = scope;
+  const signed = servers.map((server) => [server, signatureOf(server) ?? null]);
+  return digestOf(['standing', kind, name, digest, signed, extraParams, profile, principal]);
+}

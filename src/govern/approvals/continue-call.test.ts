@@ -2,7 +2,8 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { DecidedCall, Result } from '../../core/call.ts';
-import { ada, text } from '../../core/fixtures.ts';
+import { aCall, ada, text } from '../../core/fixtures.ts';
+import { standingBinding, standingScope } from './binding.ts';
 import { approvalBench, approvalIdOf, type Bench, ops } from './fixtures.ts';
 
 const UPSTREAM = { kind: 'upstream', server: 'demo', state: 's' } as const;
@@ -38,6 +39,7 @@ async function withStanding(bench: Bench): Promise<void> {
   await bench.flow.standing.add({
     ...{ id: 'st_1', tool: 'mcp__demo__echo', caller: 'ada', arguments: {}, digest: bench.target.digest },
     ...{ approvedBy: 'key:ops', approverRoles: ['approver'], createdAt: bench.now, from: 'store' },
+    binding: standingBinding(standingScope(aCall({ target: bench.target, caller: ada })), () => 's'),
   });
 }
 

@@ -6,10 +6,12 @@ import { isObject } from '../../core/json.ts';
 import type { StandingApproval, StandingWish } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
+import { type StandingScope, standingBinding, standingScope } from './binding.ts';
 import { countsWith, type Identities } from './identities.ts';
+import { nextApproval } from './next-approval.ts';
 import type { ApprovingCall } from './open-approval.ts';
 import { mayApproveIn } from './stage-progress.ts';
-import { configuredStanding, hasMatchingArguments, isUsable, settlesCall } from './standing.ts';
+import { configuredStanding, hasMatchingArguments, isUsable, settlesCall, unexpired } from './standing.ts';
 import { newApprovalId } from './subject.ts';
 
 /**
@@ -21,7 +23,9 @@ export async function useStanding(
   beforeUse: (standing: StandingApproval) => Promise<void>,
 ): Promise<StandingApproval | undefined> {
   if (!plan.allowsStanding || call.kind === 'completion') return undefined;
-  const candidate = { target: call.target, caller: call.caller, input: call.input, groups: flow.groups() };
+  const { target, caller, input } = call;
+  const binding = () => standingBinding(standingScope(call), flow.signatureOf);
+  const candidate = { target, caller, input, binding, groups: flow.groups() };
   const settles = (one: StandingApproval) => settlesCall(one, candidate, flow.clock());
   const configured = configuredStanding(flow.settings().approvals.standing).find(settles);
   if (configured) {
@@ -30,13 +34,19 @@ export async function useStanding(
   }
   const identities = await flow.identities();
   const stillCounts = (one: StandingApproval) => isStillGranted(one, { call, plan, identities });
-  const covering = (await flow.standing.all()).filter((one) => settles(one) && stillCounts(one));
+  const covering = (await unexpired(flow)).filter((one) => settles(one) && stillCounts(one));
   if (covering[0]) await beforeUse(covering[0]);
   for (const one of covering) {
     if (await flow.standing.use(one.id)) return one;
   }
   return undefined;
 }
+
+const scopeOfApproval = ({ subject, profile, principal }: StoredApproval): StandingScope => ({
+  ...subject,
+  profile,
+  principal,
+});
 
 interface GrantCheck extends Pick<ApprovingCall, 'call' | 'plan'> {
   readonly identities: Identities;
@@ -57,31 +67,40 @@ function isStillGranted(one: StandingApproval, { call, plan, identities }: Grant
 
 const MAX_PENDING = 10_000;
 
-/** Approves the pending approvals that a new standing approval covers. Each counts as one use. */
-export async function settlePending(
+/** Approves the pending approvals that a new standing approval covers and completes. Each counts as one use. */
+async function settlePending(
   flow: ApprovalFlow,
   standing: StandingApproval,
   approver: Caller,
-): Promise<readonly StoredApproval[]> {
+): Promise<readonly string[]> {
   const pending = await flow.box.list({ statuses: ['pending'], limit: MAX_PENDING });
-  const settled: StoredApproval[] = [];
+  const via = `standing ${standing.id}`;
+  const settled: string[] = [];
   for (const approval of pending.toReversed()) {
-    if (!covers(standing, approval, flow.clock())) continue;
+    if (!covers(standing, approval, flow) || !completes(approval, { approver, via, now: flow.clock() })) continue;
     if (!(await flow.standing.use(standing.id))) break;
-    const via = `standing ${standing.id}`;
-    settled.push(await flow.decide(approver, approval.id, { verdict: 'approve', via }).catch(() => approval));
+    const decided = await flow.decide(approver, approval.id, { verdict: 'approve', via }).catch(() => undefined);
+    if (decided?.status === 'approved') settled.push(approval.id);
   }
   return settled;
 }
 
-function covers(standing: StandingApproval, approval: StoredApproval, now: number): boolean {
-  const { subject, principal, session, allowsStanding } = approval;
+/** Returns true if one more decision of the approver completes an approval. A use is counted only then. */
+function completes(
+  approval: StoredApproval,
+  { approver: by, via, now }: { readonly approver: Caller; readonly via: string; readonly now: number },
+): boolean {
+  const { approval: next } = nextApproval(approval, { kind: 'decide', by, verdict: 'approve', via }, { now });
+  return next.status === 'approved';
+}
+
+function covers(standing: StandingApproval, approval: StoredApproval, { clock, signatureOf }: ApprovalFlow): boolean {
+  const { subject, session, allowsStanding } = approval;
   return (
     allowsStanding &&
-    isUsable(standing, now) &&
-    standing.caller === principal &&
+    isUsable(standing, clock()) &&
     standing.tool === subject.name &&
-    standing.digest === subject.digest &&
+    standing.binding === standingBinding(scopeOfApproval(approval), signatureOf) &&
     (standing.session === undefined || standing.session === session) &&
     isObject(subject.arguments) &&
     hasMatchingArguments(standing, subject.arguments)
@@ -105,8 +124,14 @@ export function requireStandingPossible(approval: StoredApproval, wish: Standing
   if (!hasMatchingArguments(globs, subject.arguments)) throw noStanding(id, 'its own arguments do not match');
 }
 
+export interface AddedStanding {
+  readonly standing: StandingApproval;
+  /** The ids of the pending approvals that it completed. */
+  readonly settled: readonly string[];
+}
+
 /** Stores a standing approval for the requester and the exact tool, then settles what it covers. */
-export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: NewStanding): Promise<StandingApproval> {
+export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: NewStanding): Promise<AddedStanding> {
   const now = flow.clock();
   const { subject, principal, session } = approval;
   const standing: StandingApproval = {
@@ -115,6 +140,7 @@ export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: Ne
     caller: principal,
     arguments: wish.arguments ?? {},
     digest: subject.digest,
+    binding: standingBinding(scopeOfApproval(approval), flow.signatureOf),
     approvedBy: by.id,
     approverRoles: by.roles,
     createdAt: now,
@@ -133,8 +159,7 @@ export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: Ne
     detail: { standing: standing.id, approval: approval.id, tool: standing.tool, for: principal, ...wish },
   });
   await flow.standing.add(standing);
-  await settlePending(flow, standing, by);
-  return standing;
+  return { standing, settled: await settlePending(flow, standing, by) };
 }
 
 const noStanding = (id: string, why: string) =>

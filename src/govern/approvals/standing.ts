@@ -4,6 +4,8 @@ import type { Caller, Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { StandingApproval } from '../../core/records/approval.ts';
 import { matchesGlob } from '../../core/text/match-glob.ts';
+import type { Clock } from '../../core/time.ts';
+import type { StandingBook } from '../../store/standing-book.ts';
 import { allowsTools, matchesCallers } from '../policy/match.ts';
 
 /** A call that a standing approval may settle. */
@@ -11,6 +13,8 @@ export interface StandingCandidate {
   readonly target: Target;
   readonly caller: Caller;
   readonly input: JsonObject;
+  /** Its `standingBinding`, computed for a stored one only. */
+  readonly binding: () => string;
   /** The names of all configured servers and pools. */
   readonly groups?: ReadonlySet<string> | undefined;
 }
@@ -39,14 +43,34 @@ export const configuredStanding = (standing: readonly ConfiguredStanding[]): rea
 export const isUsable = ({ usesLeft, expiresAt }: StandingApproval, now: number): boolean =>
   (usesLeft === undefined || usesLeft > 0) && (expiresAt === undefined || now < expiresAt);
 
+/**
+ * Returns the stored standing approvals whose time is not over. Removes the others, so that a clock set back later revives
+ * none.
+ */
+export async function unexpired({
+  standing,
+  clock,
+}: {
+  readonly standing: StandingBook;
+  readonly clock: Clock;
+}): Promise<readonly StandingApproval[]> {
+  const now = clock();
+  const all = await standing.all();
+  const isOver = ({ expiresAt = Number.POSITIVE_INFINITY }: StandingApproval) => expiresAt <= now;
+  for (const { id } of all.filter(isOver)) await standing.revoke(id);
+  return all.filter((one) => !isOver(one));
+}
+
 /** Returns true if a standing approval settles a call now. */
 export function settlesCall(standing: KnownStanding, candidate: StandingCandidate, now: number): boolean {
   const { target, caller, input, groups } = candidate;
-  const { tool, digest, from } = standing;
+  const { tool, from } = standing;
   if (!isUsable(standing, now) || !isOfCaller(standing, caller)) return false;
-  if (digest !== undefined && digest !== target.digest) return false;
-  // A stored one names its tool exactly.
-  const isOfTool = from === 'store' ? tool === target.publicName : allowsTools([tool], target, groups);
+  // A stored one names its tool exactly, and its binding covers all of it.
+  const isOfTool =
+    from === 'store'
+      ? tool === target.publicName && standing.binding === candidate.binding()
+      : allowsTools([tool], target, groups);
   return isOfTool && hasMatchingArguments(standing, input);
 }
 
