@@ -111,6 +111,7 @@ describe.each(onLinux ? (['linux', 'darwin'] as const) : [process.platform])('wi
     ['hello.txt/below', /not a directory/],
     [`sub/.heddle-${'0'.repeat(32)}.tmp`, /temporary file/],
     ['x'.repeat(300), /too long/],
+    ['deep/'.repeat(1000).concat('x'), /too long/],
     ['', /is empty/],
     ['a\0b', /NUL/],
   ])('refuses to write %j, with the reason', async (path, reason) => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { JsonObject } from '../../core/call.ts';
 import type { Clock } from '../../core/time.ts';
 import { type Arguments, readToolArguments } from '../read-arguments.ts';
@@ -84,8 +85,7 @@ function requireReplaceable({ name, existing }: WriteTarget, path: string): void
 
 function reportOf({ parent, name, existing }: WriteTarget, bytes: number): JsonObject {
   const otherLinks = (existing?.stats.nlink ?? 1) - 1;
-  const path = parent.real.endsWith('/') ? parent.real + name : `${parent.real}/${name}`;
-  const report = { path, bytes, created: !existing, ...(otherLinks > 0 && { otherLinks }) };
+  const report = { path: join(parent.real, name), bytes, created: !existing, ...(otherLinks > 0 && { otherLinks }) };
   const note = `The file had ${otherLinks} other hard link(s), which keep the old content.`;
   return structured(report, ...(otherLinks > 0 ? [note] : []));
 }

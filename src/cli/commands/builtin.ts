@@ -1,12 +1,11 @@
 import { resolve } from 'node:path';
+import { SETTING_DEFAULTS } from '../../config/schema/defaults.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { serveInProcess } from '../../gateway/transports/serve-in-process.ts';
 import type { Command, Input } from '../command.ts';
 import { untilAbandoned, untilInterrupted } from '../input/interrupt.ts';
 import { notice } from '../print/print-line.ts';
-
-const MAX_FILE_BYTES = 10_485_760;
 
 export const builtin: Command = {
   summary: 'Serve a built-in server alone over stdin and stdout, without Heddle’s permissions and approvals.',
@@ -35,7 +34,7 @@ async function serveFiles(input: Input, folders: readonly string[]): Promise<voi
   const { serveFilesystem } = await import('../../builtin/filesystem/serve-filesystem.ts');
   const options = {
     roots: folders.map((folder) => resolve(folder)),
-    maxFileBytes: MAX_FILE_BYTES,
+    maxFileBytes: SETTING_DEFAULTS.builtins.filesystem.maxFileBytes,
     hidden: [homeFolder(process.env)],
     readOnly: input.flag('read-only'),
     trouble: (error: Error) => notice(error.message),

@@ -37,6 +37,8 @@ interface Root {
 // Kernel interfaces. Reading one can have effects, block, or show the memory and environment of this process.
 const NOT_FILES = ['/proc', '/sys', '/dev'];
 const MAX_CLIENT_ROOTS = 100;
+// The limit of the Linux kernel. A walk by handles could go deeper than other programs can.
+const MAX_PATH_BYTES = 4095;
 
 export interface RootOptions {
   readonly platform?: NodeJS.Platform | undefined;
@@ -97,7 +99,11 @@ function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
     locate(written) {
       if (written === '') throw new ToolFailure('The path is empty. Write "." for the first root.');
       if (written.includes('\0')) throw new ToolFailure('The path contains a NUL character. Write it without.');
-      const location = find(resolve(first.real, written));
+      const absolute = resolve(first.real, written);
+      const location = find(absolute);
+      if (location && Buffer.byteLength(absolute) > MAX_PATH_BYTES) {
+        throw new ToolFailure(`${quote(written)} is too long for a path. Shorten it. Allowed roots: ${shown}.`);
+      }
       if (location) return location;
       throw new ToolFailure(`${quote(written)} is outside the allowed roots. Use a path inside one of them: ${shown}.`);
     },
