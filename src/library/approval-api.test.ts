@@ -146,7 +146,7 @@ describe('heddle.approvals', () => {
     expect(await heddle.approvals.list({ status: 'all' })).toMatchObject([{ id }]);
     expect(await heddle.approvals.list()).toEqual([]);
     const [standing] = await heddle.approvals.standing.list();
-    expect(standing).toMatchObject({ tool: 'mcp__notes__write', usesLeft: 3, approvedBy: 'library' });
+    expect(standing).toMatchObject({ tool: 'mcp__notes__write', usesLeft: 4, approvedBy: 'library' });
     expect(await failed('bye')).toMatchObject({ code: 'APPROVAL_PENDING' });
     await heddle.approvals.standing.revoke(standing?.id ?? '');
     expect(await failed('hello')).toMatchObject({ code: 'APPROVAL_PENDING' });

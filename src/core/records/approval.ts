@@ -44,8 +44,8 @@ export interface ApprovalSubject {
   readonly requires?: readonly string[];
   /** The exact arguments while the approval is open; afterwards the sanitised copy. */
   readonly arguments: Json;
-  /** SHA-256 of the canonical JSON of the exact arguments. */
-  readonly inputDigest: string;
+  /** SHA-256 of the canonical JSON of the exact arguments. Hooks do not get it: a short secret could be guessed by it. */
+  readonly inputDigest?: string;
   /** The input responses that a first call sends; only while the approval is open. */
   readonly inputResponses?: InputResponses;
   /** True if `arguments` is the sanitised copy. */

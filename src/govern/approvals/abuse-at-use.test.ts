@@ -56,7 +56,27 @@ describe('a standing approval ends', () => {
     bench.apiKeys = [];
     await expect(bench.send()).resolves.toMatchObject({ kind: 'waiting' });
   });
+  verifies('G6', 'when its approver is no approver any more', async () => {
+    const bench = await withStanding();
+    bench.apiKeys = [{ name: 'ops', roles: ['user'] }];
+    await expect(bench.send()).resolves.toMatchObject({ kind: 'waiting' });
+  });
 });
+
+verifies(
+  'G6',
+  'decisions of a key without its role, or of an issuer that is not configured, do not count',
+  async () => {
+    const bench = await approvalBench();
+    const id = approvalIdOf(await bench.send());
+    await bench.flow.decide(ops, id, { verdict: 'approve' });
+    bench.apiKeys = [{ name: 'ops', roles: ['user'] }];
+    expect(await bench.send()).toMatchObject({ kind: 'waiting' });
+    await bench.flow.decide({ ...ops, id: 'https://old.example#eve' }, id, { verdict: 'approve' });
+    expect(await bench.send()).toMatchObject({ kind: 'waiting' });
+    expect(bench.reached).toEqual([]);
+  },
+);
 
 verifies('G6', 'a waiting call of a revoked key does not run, even if the rules now allow it', async () => {
   const me = { ...ada, id: 'key:me' };

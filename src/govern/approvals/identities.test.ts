@@ -3,7 +3,7 @@ import { verifies } from '../../../test/requirements.ts';
 import type { Settings } from '../../config/schema/schema.ts';
 import type { Role } from '../../core/call.ts';
 import { examineApprovalRules } from './examine-rules.ts';
-import { type Identities, impossibleStage } from './identities.ts';
+import { countsWith, type Identities, impossibleStage } from './identities.ts';
 
 const known = (keys: Readonly<Record<string, readonly Role[]>>, tokens: Partial<Identities> = {}): Identities => ({
   keys: new Map(Object.entries(keys).map(([id, roles]) => [id, { id, roles }])),
@@ -31,6 +31,15 @@ describe('the identities that exist', () => {
     expect(impossibleStage({ stages: [stage(1, 'https://id.example#ann')] }, tokens)).toBeUndefined();
     expect(impossibleStage({ stages: [stage(1, 'https://other.example#ann')] }, tokens)).toBe(0);
     expect(impossibleStage({ stages: [stage(2, 'https://id.example#ann')] }, tokens)).toBe(0);
+  });
+
+  verifies('G6', 'have to keep the roles of their decisions, and subjects their issuer', () => {
+    const tokens = known({ 'key:ops': ['approver'] }, { issuers: ['https://id.example'], tokenRoles: ['approver'] });
+    const counts = (by: string, identities: Identities) => countsWith(identities)({ by, at: 1, roles: ['approver'] });
+    for (const by of ['key:ops', 'https://id.example#ann', 'owner', 'local:a#b']) expect(counts(by, tokens)).toBe(true);
+    expect(counts('https://other.example#ann', tokens)).toBe(false);
+    const demoted = known({ 'key:ops': ['user'] }, { issuers: ['https://id.example'], tokenRoles: ['user'] });
+    for (const by of ['key:ops', 'https://id.example#ann', 'key:gone']) expect(counts(by, demoted)).toBe(false);
   });
 
   verifies('G6', 'are named in the finding about a rule that none can satisfy', () => {

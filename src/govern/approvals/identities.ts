@@ -41,16 +41,21 @@ export async function readIdentities(keys: ApiKeyBook, { gateway }: Pick<Setting
 export const isKnown = ({ keys }: Identities, id: string): boolean => !id.startsWith(KEY_PREFIX) || keys.has(id);
 
 /**
- * Returns the test whether a decision still counts: its key exists, and is not another one of the same name that was
- * created later.
+ * Returns the test whether a decision still counts. Its key exists, is not another one of the same name that was created
+ * later, and still has the roles. The issuer of a subject is still configured, and its tokens can have the roles.
  */
 export const countsWith =
-  ({ keys }: Identities): CountsStill =>
-  ({ by, at }) => {
-    if (!by.startsWith(KEY_PREFIX)) return true;
-    const key = keys.get(by);
-    return key !== undefined && (key.createdAt === undefined || key.createdAt <= at);
+  (identities: Identities): CountsStill =>
+  ({ by, at, roles = [] }) => {
+    const holds = (present: readonly Role[]) => roles.every((role) => present.includes(role));
+    if (!by.startsWith(KEY_PREFIX))
+      return !isOfIssuer(by) || (isSubject(by, identities) && holds(identities.tokenRoles));
+    const key = identities.keys.get(by);
+    return key !== undefined && (key.createdAt === undefined || key.createdAt <= at) && holds(key.roles);
   };
+
+/** Returns true for `<issuer>#<subject>`. */
+const isOfIssuer = (id: string): boolean => id.includes('#') && !isOwnerName(id);
 
 export interface Satisfiable {
   readonly stages: readonly ApprovalStage[];

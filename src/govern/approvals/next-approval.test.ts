@@ -103,12 +103,26 @@ describe('the next state of an approval', () => {
     expect(over.subject).toMatchObject({ isSanitised: true, arguments: { path: 'a', password: '[REDACTED]' } });
   });
 
+  verifies('G6', 'is not renewed by rules that change to and fro', () => {
+    const strict = plan({ stages: [{ approvers: ['role:approver'], need: 2 }], timeoutMs: 600_000 });
+    let approval = decide(anApproval(), ops).approval;
+    for (const minute of [4, 8, 12, 16]) {
+      for (const next of [strict, plan({})]) {
+        approval = nextApproval(approval, { kind: 'replan', plan: next }, { now: START + minute * 60_000 }).approval;
+      }
+    }
+    expect(approval).toMatchObject({ status: 'timeout' });
+    const late = { ...approval, status: 'pending' as const, expiresAt: START + USE_WITHIN_MS * 2 };
+    const again = nextApproval(late, { kind: 'replan', plan: plan({}) }, { now: START + 1 + USE_WITHIN_MS });
+    expect(again.approval.status).toBe('expired');
+  });
+
   verifies('G6', 'waits again if a stricter rule or a revoked key leaves a decision missing', () => {
     const approved = decide(anApproval(), ops).approval;
     const context = { now: START + 5 };
     const stricter = plan({ stages: [{ approvers: ['role:approver'], need: 2 }] });
     const again = nextApproval(approved, { kind: 'replan', plan: stricter }, context).approval;
-    expect(again).toMatchObject({ status: 'pending', expiresAt: START + 1005, decisions: [{ by: 'key:ops' }] });
+    expect(again).toMatchObject({ status: 'pending', expiresAt: START + 1001, decisions: [{ by: 'key:ops' }] });
     expect(decide(again, ben).approval.status).toBe('approved');
     const revoked = { ...context, countsStill: ({ by }: { by: string }) => by !== 'key:ops' };
     expect(nextApproval(approved, { kind: 'replan', plan: plan({}) }, revoked).approval.status).toBe('pending');

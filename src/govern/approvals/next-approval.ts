@@ -76,7 +76,7 @@ export function nextApproval(approval: StoredApproval, event: ApprovalEvent, con
     case 'decide':
       return decided(timely, event, context);
     case 'replan':
-      return { approval: replanned(timely, event.plan, context) };
+      return { approval: afterTime(replanned(timely, event.plan, context), context.now) };
     case 'use':
       return timely.status === 'approved'
         ? { approval: settled({ ...timely, ...usedBy(event) }, 'used', context.now) }
@@ -121,23 +121,32 @@ function decided(
   return { approval: isComplete ? approved(next, now) : next };
 }
 
-const approved = (approval: StoredApproval, now: number): StoredApproval => ({
+const approved = (approval: StoredApproval, at: number): StoredApproval => ({
   ...approval,
   status: 'approved',
-  expiresAt: now + USE_WITHIN_MS,
+  expiresAt: at + USE_WITHIN_MS,
 });
 
-/** Counts the decisions again by the stages in force. A stricter rule makes an approved call wait again. */
-function replanned(approval: StoredApproval, plan: ApprovalPlan, { now, countsStill }: EventContext): StoredApproval {
+/**
+ * Counts the decisions again by the stages in force. A stricter rule makes an approved call wait again. The times begin
+ * with the last decision, so that a change of rules renews none.
+ */
+function replanned(approval: StoredApproval, plan: ApprovalPlan, { countsStill }: EventContext): StoredApproval {
   const { stages, notRequester, allowsStanding, approvalRule, timeoutMs } = plan;
   const { approvalRule: _, ...rest } = approval;
   const staged = { ...rest, stages, notRequester, allowsStanding, ...(approvalRule !== undefined && { approvalRule }) };
-  const isComplete = stageProgress(staged, countsStill).stage === stages.length;
+  const { stage, counted } = stageProgress(staged, countsStill);
+  const isComplete = stage === stages.length;
   if (isComplete !== (approval.status === 'approved')) {
-    return isComplete ? approved(staged, now) : { ...staged, status: 'pending', expiresAt: now + timeoutMs };
+    if (isComplete) return approved(staged, lastOf(counted, approval.requestedAt));
+    return { ...staged, status: 'pending', expiresAt: lastOf(approval.decisions, approval.requestedAt) + timeoutMs };
   }
   return isSamePlan(approval, plan) ? approval : staged;
 }
+
+/** Returns the time of the last decision. */
+const lastOf = (decisions: readonly ApprovalDecision[], requestedAt: number): number =>
+  Math.max(requestedAt, ...decisions.map(({ at }) => at));
 
 type StoredPlan = Omit<ApprovalPlan, 'timeoutMs' | 'client'>;
 

@@ -15,6 +15,7 @@ import { requireKnownEnd } from './unfinished-use.ts';
 
 const MAX_ARGUMENT_BYTES = 262_144;
 const REJECTION_WINDOW_MS = 600_000;
+const RECENT_MS = 600_000;
 const MAX_REJECTIONS = 3;
 
 /** A call on its way through `approve`, with the rest of the pipeline. */
@@ -48,7 +49,7 @@ async function findOrOpen(approving: ApprovingCall): Promise<StoredApproval> {
   if (current && isOpen(current)) return current;
   const now = flow.clock();
   requireNoRejection(current, now);
-  const earlierCall = current && (await requireKnownEnd(current, call, flow));
+  const earlierCall = current && ((await requireKnownEnd(current, call, flow)) ?? recentCall(current, now));
   await requirePossible(approving);
   const wanted = newApproval(call, { plan, binding, inputResponses, now, fileOf: flow.fileOf, earlierCall });
   const opened = await flow.open(wanted);
@@ -62,6 +63,10 @@ export async function requireNotRejected(approving: ApprovingCall): Promise<void
   requireNoRejection(await flow.box.latest(binding), flow.clock());
   await requireFewRejections(approving, call.target.publicName);
 }
+
+/** Returns the id of the call that used an approval within 10 minutes: a client may have repeated it by mistake. */
+const recentCall = ({ status, callId, settledAt = 0, subject }: StoredApproval, now: number): string | undefined =>
+  status === 'used' && subject.kind !== 'sampling' && now - settledAt < RECENT_MS ? callId : undefined;
 
 function requireNoRejection(latest: StoredApproval | undefined, now: number): void {
   if (latest?.status !== 'rejected' || now - (latest.settledAt ?? 0) >= REJECTION_WINDOW_MS) return;

@@ -6,8 +6,8 @@ import type { StoredApproval } from '../../store/approval-box.ts';
 /** An identity that decides or could decide. */
 export type Approver = Pick<Caller, 'id' | 'roles'>;
 
-/** Tells whether a decision still counts. A decision by a revoked key does not. */
-export type CountsStill = (decision: Pick<ApprovalDecision, 'by' | 'at'>) => boolean;
+/** Tells whether a decision still counts. A decision by a revoked key does not. Without `roles` any role is enough. */
+export type CountsStill = (decision: Pick<ApprovalDecision, 'by' | 'at'> & Partial<Approver>) => boolean;
 
 /** The fields of an approval that tell who may approve. */
 export type StagedApproval = Pick<

@@ -59,7 +59,8 @@ function isStillGranted(one: StandingApproval, { call, plan, identities }: Grant
   const [stage] = plan.stages;
   const staged = { ...plan, principal: vaultPrincipal(call.caller) };
   return (
-    [approvedBy, call.caller.id].every((by) => counts({ by, at })) &&
+    counts({ by: approvedBy, at, roles }) &&
+    counts({ by: call.caller.id, at }) &&
     stage !== undefined &&
     mayApproveIn(staged, stage, { id: approvedBy, roles })
   );

@@ -40,13 +40,16 @@ verifies('F8', 'a read-only call requests a new approval directly', async () => 
   expect(approvalIdOf(await bench.send())).not.toBe(id);
 });
 
-verifies('G7', 'a call that ended needs a new approval, without a warning', async () => {
+verifies('G7', 'a call that ended needs a new approval, which names it for 10 minutes', async () => {
   const bench = await approvalBench();
   const id = approvalIdOf(await bench.send());
   await bench.flow.decide(ops, id, { verdict: 'approve' });
-  await expect(bench.send()).resolves.toEqual(text('done'));
+  await expect(bench.send({ id: 'done' })).resolves.toEqual(text('done'));
   const again = approvalIdOf(await bench.send());
-  expect((await bench.store.approvals.get(again))?.earlierCall).toBeUndefined();
+  expect((await bench.store.approvals.get(again))?.earlierCall).toBe('done');
+  bench.now += 600_000;
+  const later = approvalIdOf(await bench.send());
+  expect((await bench.store.approvals.get(later))?.earlierCall).toBeUndefined();
 });
 
 verifies(

@@ -35,7 +35,6 @@ export function webhookBody(approval: StoredApproval, now: number): string {
       arguments: cleaned(input),
       ...(extraParams && { extraParams: cleaned(extraParams) }),
       ...(changedByHooks && { changedByHooks: cleaned(changedByHooks) }),
-      inputDigest: subject.inputDigest,
       requestedBy: shown(requestedBy),
       via,
       ...(profile !== undefined && { profile }),

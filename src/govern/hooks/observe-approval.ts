@@ -1,9 +1,8 @@
-import type { JsonObject, Target } from '../../core/call.ts';
-import { isObject } from '../../core/json.ts';
+import type { Target } from '../../core/call.ts';
 import type { Approval, ApprovalSubject } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
+import { sanitisedSubject } from '../approvals/next-approval.ts';
 import { matchesTools } from '../policy/match.ts';
-import { sanitised } from '../sanitise.ts';
 import { type Configured, type Hook, hooksFor } from './hook.ts';
 import { runHook } from './run-hook.ts';
 
@@ -29,21 +28,10 @@ export async function observeApproval(
 
 const TOO_LATE = { failure: `did not end within ${LONGEST_MS} ms` };
 
-/** Removes the fields that only the store needs, and sanitises the arguments: observers often print them. */
+/** Removes the fields that only the store needs, and everything exact about the arguments: observers often print them. */
 function toObserved({ binding: _, principal: __, session: ___, version: ____, ...approval }: StoredApproval): Approval {
-  const { subject } = approval;
-  const { arguments: input, extraParams, changedByHooks, ...rest } = subject;
-  const clean = (value: JsonObject) => sanitised(value) as JsonObject;
-  return {
-    ...approval,
-    subject: {
-      ...rest,
-      arguments: isObject(input) ? sanitised(input) : input,
-      isSanitised: true,
-      ...(extraParams && { extraParams: clean(extraParams) }),
-      ...(changedByHooks && { changedByHooks: clean(changedByHooks) }),
-    },
-  };
+  const { inputDigest: _____, ...subject } = sanitisedSubject(approval.subject);
+  return { ...approval, subject };
 }
 
 /** Returns the names of an approval's subject as a target, to match `tools`. */
