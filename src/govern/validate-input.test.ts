@@ -135,3 +135,13 @@ verifies('G4', 'looks at many nulls within the steps of one check', async () => 
   const list = Array.from({ length: 100_000 }, () => 1);
   await expect(send(slow, { ...nulls, list })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
 });
+
+verifies('G4', 'names the hooks, not the caller, if the arguments that they changed do not fit', async () => {
+  const target = aTarget({ definition: { name: 'echo', inputSchema: { type: 'object', required: ['message'] } } });
+  const call = aCall({ target, input: { msg: 1 }, hooked: { original: { message: 'hi' } } });
+  await expect(validated(call)).rejects.toMatchObject({
+    code: 'INPUT_INVALID',
+    message: 'A hook changed the arguments of mcp__demo__echo, and they do not fit: the input lacks `message`.',
+    details: { rule: 'hooks.beforeCall' },
+  });
+});

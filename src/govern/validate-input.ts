@@ -72,6 +72,11 @@ const invalidTool = (tool: string, reason: string) =>
   new HeddleError('TOOL_INVALID', `${tool} cannot be called: ${reason}.`);
 
 function invalidInput(call: ResolvedCall, wrong: string): HeddleError {
+  if (call.hooked?.original !== undefined) {
+    const message = `A hook changed the arguments of ${nameFor(call)}, and they do not fit: ${wrong}.`;
+    const fix = 'The operator who maintains the hooks in `hooks.beforeCall` can correct them.';
+    return new HeddleError('INPUT_INVALID', message, { fix, details: { rule: 'hooks.beforeCall' } });
+  }
   const example = JSON.stringify(exampleOf(schemaOf(call.target.definition)));
   return new HeddleError('INPUT_INVALID', `The arguments of ${nameFor(call)} do not fit: ${wrong}.`, {
     fix: `Send for example ${example}.`,

@@ -1,7 +1,7 @@
 import type { PendingApproval } from '../../core/call/approval.ts';
 import { approvalPending } from '../../core/call/approval-pending.ts';
 import type { Call } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { notice } from '../print/print-line.ts';
 
@@ -26,14 +26,33 @@ export async function settleAtTerminal(approval: PendingApproval, waiting: Waiti
     const { signal } = call;
     const settled = await waitAtMost({ ms: waitMs, signal }, (either) =>
       approvals.settled(call.caller, approval.id, either),
-    );
-    if (settled) return false;
+    ).catch((thrown: unknown) => interrupted(thrown, { approval, call }));
+    if (settled && settled.status !== 'pending') return false;
     throw await stillPending(approval, waiting);
   }
   const { canAsk } = await import('../input/ask.ts');
   if (!mayAsk || !approval.byRequester || !canAsk()) throw await stillPending(approval, waiting);
   await approveHere(approval, waiting);
   return true;
+}
+
+/** Returns nothing if the gateway ended during the wait: the approval is still pending. Nothing was sent in any case. */
+function interrupted(
+  thrown: unknown,
+  { approval: { id }, call }: { readonly approval: PendingApproval; readonly call: Call },
+): undefined {
+  if (call.signal.aborted) {
+    throw new HeddleError(
+      'CALL_CANCELLED',
+      `The wait for the approval ${id} was ended, and ${call.name} was not sent.`,
+      {
+        fix: 'Repeat the same call to go on with the approval.',
+        details: { approval: id },
+      },
+    );
+  }
+  const isGatewayLost = thrown instanceof UpstreamError || (HeddleError.is(thrown) && thrown.code === 'CALL_CANCELLED');
+  if (!isGatewayLost) throw thrown;
 }
 
 /** Shows the whole approval and asks the user. Throws APPROVAL_REJECTED for a no; then the approval is rejected. */

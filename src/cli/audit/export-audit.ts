@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
 import { escapeJson } from '../../core/text/visible-text.ts';
@@ -19,29 +20,37 @@ export async function exportAudit(audit: AuditApi, words: readonly string[], inp
   const query = readQuery(words, input);
   const file = input.text('output');
   const out = file === undefined ? process.stdout : createWriteStream(file, { mode: 0o600 });
-  const closed = new AbortController();
-  out.once('close', () => closed.abort()); // `heddle audit export | head` closes the pipe early.
   const failed = new Promise<never>((_, reject) => {
     if (file !== undefined) out.once('error', (cause) => reject(notWritten(file, cause)));
   });
   failed.catch(() => {});
   let count = 0;
-  const write = async (texts: readonly string[]) => {
-    if (out.write(`${texts.join('\n')}\n`)) return;
-    await Promise.race([once(out, 'drain'), once(closed.signal, 'abort'), failed]);
-  };
+  const { write, closed } = lineWriter(out);
   const row = format === 'csv' ? csvRow : jsonRow(process.stdout.isTTY && file === undefined);
   if (format === 'csv') await write([csvHead()]);
   for await (const batch of audit.export(localCaller(), query, new AbortController().signal)) {
     count += batch.length;
-    await write(batch.map(row));
-    if (closed.signal.aborted) break;
+    await Promise.race([write(batch.map(row)), failed]);
+    if (closed.aborted) break;
   }
   if (file !== undefined) {
     await Promise.race([new Promise<void>((resolve) => out.end(() => resolve())), failed]);
     notice(`${count} records are in ${file}. ${adviceFor(format, file)}`);
   }
   return 0;
+}
+
+/** Writes lines and waits for the reader. A pipe that is closed early, as by `| head`, ends the wait without an error. */
+export function lineWriter(out: Writable) {
+  const closed = new AbortController();
+  for (const event of ['error', 'close']) out.once(event, () => closed.abort());
+  return {
+    closed: closed.signal,
+    async write(texts: readonly string[]): Promise<void> {
+      if (closed.signal.aborted || out.write(`${texts.join('\n')}\n`)) return;
+      await once(out, 'drain', { signal: closed.signal }).catch(() => undefined);
+    },
+  };
 }
 
 const jsonRow =

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { Config, SourceLocation } from '../../config/config.ts';
 import type { Call, TargetKind } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
@@ -120,15 +120,21 @@ const otherKind = (name: string, kind: TargetKind) => ({
 });
 
 /** Adds the location of the deciding rule to the fix. */
-export function withRuleLocation(error: HeddleError, { origins }: Pick<Config, 'origins'>): HeddleError {
+export function withRuleLocation(error: HeddleError, config: Pick<Config, 'origins' | 'policies'>): HeddleError {
   const { rule } = error.details;
-  if (typeof rule !== 'string') return error;
-  const [key = ''] = rule.split(': ');
-  const origin = origins.get(key);
-  if (!origin) return error;
-  // Rules of all files are combined: any of them may contain it.
-  const locations = [origin, ...origin.shadowed].map(({ at }) => `${at.file}:${at.line}`);
+  const places = typeof rule === 'string' ? placesOf(rule, config) : [];
+  if (places.length === 0) return error;
+  const locations = places.map(({ file, line }) => `${file}:${line}`);
   return reworded(error, { fix: `${error.fix} The rule is in ${locations.join(' or ')}.` });
+}
+
+/** Returns the place of a policy, or those of the setting that holds a rule or hook. */
+function placesOf(rule: string, { origins, policies = [] }: Pick<Config, 'origins' | 'policies'>): SourceLocation[] {
+  const [key = '', ...name] = rule.replace(/^(hooks\.\w+) \(.*\)$/s, '$1').split(': ');
+  if (key === 'policies') return policies.flatMap((one) => (one.name === name.join(': ') ? [one.at] : []));
+  const origin = origins.get(key);
+  // Rules of all files are combined: any of them may contain it.
+  return origin ? [origin, ...origin.shadowed].map(({ at }) => at) : [];
 }
 
 function reworded(error: HeddleError, changes: Partial<Pick<HeddleError, 'message' | 'fix' | 'details'>>): HeddleError {

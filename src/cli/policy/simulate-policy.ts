@@ -1,5 +1,5 @@
 import { HeddleError } from '../../core/errors.ts';
-import type { ChangedCall, Simulation } from '../../core/records/policy.ts';
+import type { ChangedCall, Simulation, UndecidableCall } from '../../core/records/policy.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Input } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
@@ -72,12 +72,27 @@ const COLUMNS: readonly Column<ChangedCall>[] = [
   { title: 'CALL', of: ({ callId }) => callId },
 ];
 
+const UNDECIDABLE: readonly Column<UndecidableCall>[] = [
+  { title: 'TIME', of: ({ at }) => new Date(at).toISOString() },
+  { title: 'CALLER', of: ({ caller }) => caller },
+  { title: 'TOOL', of: ({ name }) => name },
+  { title: 'UNDECIDABLE, BECAUSE', of: ({ reason }) => reason },
+  { title: 'CALL', of: ({ callId }) => callId },
+];
+
+function printUndecidable({ undecidableCalls }: Simulation): void {
+  if (undecidableCalls.length === 0) return;
+  process.stdout.write('\n');
+  printColumns(UNDECIDABLE, undecidableCalls.slice(0, SHOWN));
+}
+
 function printSimulation(simulation: Simulation): void {
   const { calls, unchanged, newlyAllowed, newlyAsked, newlyDenied, undecidable, changed, undecidableBy } = simulation;
   print(
     `${calls} calls: ${unchanged} unchanged, ${newlyAllowed} newly allowed, ${newlyAsked} newly asked, ${newlyDenied} newly denied, ${undecidable} undecidable.`,
   );
   for (const [reason, count] of Object.entries(undecidableBy)) print(`Undecidable: ${count}, because ${reason}.`);
+  printUndecidable(simulation);
   if (changed.length === 0) return;
   process.stdout.write('\n');
   printColumns(COLUMNS, changed.slice(0, SHOWN));

@@ -4,7 +4,7 @@ import { BoundedMap } from '../../core/bounded-map.ts';
 import { requireRole } from '../../core/call/caller.ts';
 import type { Caller, CallKind, Target } from '../../core/call.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
-import type { ChangedCall, SimulateOptions, Simulation } from '../../core/records/policy.ts';
+import type { ChangedCall, SimulateOptions, Simulation, UndecidableCall } from '../../core/records/policy.ts';
 import type { Policy } from '../../govern/decide.ts';
 import { isOpening, type RecordedCallOptions, recordedCall } from '../../govern/policy/recorded-call.ts';
 import { changeOf, simulation } from '../../govern/policy/simulate.ts';
@@ -41,8 +41,14 @@ export async function simulateCalls(
   const counts = { calls: 0, unchanged: 0, allow: 0, ask: 0, deny: 0 };
   const changed: ChangedCall[] = [];
   const undecidableBy: Record<string, number> = {};
+  const undecidableCalls: UndecidableCall[] = [];
   // An approved call has two opening records: of the request, and of its use.
   const recent = new BoundedMap<string, true>(MAX_RECENT);
+
+  function addUndecidable(entry: AuditEntry, reason: string): void {
+    undecidableBy[reason] = (undecidableBy[reason] ?? 0) + 1;
+    if (undecidableCalls.length < MAX_CHANGED) undecidableCalls.push({ ...identityOf(entry), reason });
+  }
 
   function add(entry: AuditEntry): void {
     if (!isOpening(entry) || recent.has(entry.callId)) return;
@@ -51,15 +57,13 @@ export async function simulateCalls(
     const call = recordedCall(entry, options);
     const simulated = typeof call === 'string' ? undefined : simulate(call);
     if (!simulated) {
-      const reason = typeof call === 'string' ? call : 'a value was redacted or cut';
-      undecidableBy[reason] = (undecidableBy[reason] ?? 0) + 1;
+      addUndecidable(entry, typeof call === 'string' ? call : 'a value was redacted or cut');
       return;
     }
     const change = changeOf(simulated);
     counts[change]++;
     if (change === 'unchanged' || changed.length >= MAX_CHANGED) return;
-    const { callId, at, caller, name } = entry;
-    changed.push({ callId, at, caller, name, ...simulated });
+    changed.push({ ...identityOf(entry), ...simulated });
   }
 
   for await (const batch of audit.read({ since, phase: 'intent' }, { order: 'newest', signal })) {
@@ -75,8 +79,11 @@ export async function simulateCalls(
     undecidable: Object.values(undecidableBy).reduce((sum, count) => sum + count, 0),
     changed,
     undecidableBy,
+    undecidableCalls,
   };
 }
+
+const identityOf = ({ callId, at, caller, name }: AuditEntry) => ({ callId, at, caller, name });
 
 /** Replaces the rules of the same names, and adds the others. */
 function withCandidate(policy: Policy, rules: readonly LoadedPolicy[]): Policy {

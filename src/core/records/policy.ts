@@ -77,6 +77,17 @@ export interface Simulation {
   readonly changed: readonly ChangedCall[];
   /** By reason: the number of undecidable calls. */
   readonly undecidableBy: Readonly<Record<string, number>>;
+  /** The first undecidable calls, newest first; at most 1,000. */
+  readonly undecidableCalls: readonly UndecidableCall[];
+}
+
+/** A recorded call that cannot be decided again. */
+export interface UndecidableCall {
+  readonly callId: string;
+  readonly at: number;
+  readonly caller: string;
+  readonly name: string;
+  readonly reason: string;
 }
 
 /** The caller whose permissions are shown: an id such as `key:ci`, whose roles are looked up, and a profile. */

@@ -119,6 +119,7 @@ export interface NewStanding {
 export function requireStandingPossible(approval: StoredApproval, wish: StandingWish): void {
   const { allowsStanding, session, subject, id } = approval;
   if (!allowsStanding) throw noStanding(id, 'its rule allows none');
+  if (wish.session && approval.via === 'cli') throw noStanding(id, 'a command ends with its session');
   if (wish.session && session === undefined) throw noStanding(id, 'its requester has no session');
   const globs = { arguments: wish.arguments ?? {} };
   if (!isObject(subject.arguments) || subject.isSanitised) return; // It is settled; deciding says so.

@@ -119,6 +119,13 @@ describe('a standing approval', () => {
     expect(await bench.send({ input: { n: 2 }, caller: { ...ada, session: 's2' } })).toMatchObject({ kind: 'waiting' });
   });
 
+  verifies('G6', 'of a session is refused for a command, which ends with its session', async () => {
+    const bench = await approvalBench({ ...ada, session: 's1', via: 'cli' });
+    await expect(stand(bench, { session: true })).rejects.toMatchObject({
+      message: expect.stringContaining('a command ends with its session'),
+    });
+  });
+
   verifies('G6', 'uses nothing up for a pending approval that its approver may not decide', async () => {
     const bench = await approvalBench();
     bench.approvals = { rules: [anApprovalRule({ stages: [{ approvers: ['role:owner'], need: 1 }] })] };

@@ -35,9 +35,12 @@ export interface RecordedCallOptions {
   readonly looksAtTaint: boolean;
 }
 
-/** Returns true for the opening record of a call. Administrative acts have no tool; continuations belong to a call. */
+/** Returns true for the opening record of a call. Administrative acts have no decision; continuations belong to a call. */
 export const isOpening = ({ phase, detail }: Pick<AuditEntry, 'phase' | 'detail'>): boolean =>
-  phase === 'intent' && typeof detail.tool === 'string' && detail.continuation === undefined;
+  phase === 'intent' &&
+  typeof detail.tool === 'string' &&
+  typeof detail.decision === 'string' &&
+  detail.continuation === undefined;
 
 /** Builds a call from its opening record, or says why it cannot be decided again. */
 export function recordedCall(entry: AuditEntry, options: RecordedCallOptions): RecordedCall | Undecidable {

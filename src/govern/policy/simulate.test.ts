@@ -6,7 +6,7 @@ import type { AuditEntry } from '../../core/records/audit-entry.ts';
 import { decider, type Policy } from '../decide.ts';
 import { openingRecord } from '../opening-record.ts';
 import { aRule } from './fixtures.ts';
-import { recordedCall } from './recorded-call.ts';
+import { isOpening, recordedCall } from './recorded-call.ts';
 import { simulation } from './simulate.ts';
 
 const OPEN: Policy = { mode: 'open', permissions: { allow: [], ask: [], deny: [] }, servers: new Map() };
@@ -105,4 +105,10 @@ verifies('G3', 'equals deciding each call anew', () => {
       after: after(ada, aTarget(), sent).effect,
     });
   }
+});
+
+verifies('G3', 'takes no administrative record for a call', () => {
+  const record = (detail: JsonObject) => isOpening({ phase: 'intent', detail });
+  expect(record({ tool: 'digest', decision: 'ask' })).toBe(true);
+  expect(record({ standing: 'sa_1', tool: 'mcp__demo__echo' })).toBe(false); // `approvals.standing.add`
 });
