@@ -59,7 +59,10 @@ describe('a call that needs an approval, without a terminal', () => {
     const bare = await one.heddle(['approvals', 'approve', id]);
     expect([bare.code, bare.stderr]).toEqual([5, expect.stringContaining('needs a terminal or the API key')]);
     const user = await one.heddle(['approvals', 'approve', id], { env: await keyOf(one, 'ci', 'user') });
-    expect([user.code, user.stderr]).toEqual([2, expect.stringContaining('There is no approval')]);
+    expect([user.code, user.stderr]).toEqual([
+      5,
+      expect.stringContaining('key:ci has the role user and may not decide'),
+    ]);
     const forged = await one.heddle(['approvals', 'approve', id], { env: { HEDDLE_KEY: 'hk_forged' } });
     expect([forged.code, forged.stderr]).toEqual([5, expect.stringContaining('The API key is unknown or revoked.')]);
     expect(forged.stderr).not.toContain('hk_forged');

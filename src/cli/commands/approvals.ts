@@ -3,6 +3,7 @@ import { ERRORS, HeddleError } from '../../core/errors.ts';
 import type { Approval, ApprovalStatus, ApprovalVerdict } from '../../core/records/approval.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Approvals } from '../../heddle.ts';
+import { approvalToDecide } from '../approvals/approval-to-decide.ts';
 import { type DecidingCaller, decidingCaller, KEY_OPTION } from '../approvals/deciding-caller.ts';
 import { approvalText, printApprovalTable, printStanding } from '../approvals/print-approval.ts';
 import { STANDING_OPTIONS, standingWish } from '../approvals/standing-wish.ts';
@@ -17,6 +18,11 @@ import { openOptions, withHeddle } from '../with-heddle.ts';
 const STATUSES: readonly (ApprovalStatus | 'all')[] = [
   ...(['pending', 'approved', 'rejected', 'timeout', 'expired', 'used', 'void', 'all'] as const),
 ];
+const ENDED: Partial<Record<ApprovalStatus, string>> = {
+  timeout: 'has timed out',
+  expired: 'has expired',
+  used: 'was used',
+};
 const MAX_LISTED = 10_000;
 const DEFAULT_LISTED = 100;
 
@@ -111,7 +117,7 @@ async function approve(site: Site): Promise<number> {
   const { approvals, words, input, by, hasKey } = site;
   const standing = standingWish(input);
   const note = input.text('note');
-  const approval = await approvals.get(by, oneId(words, 'approve'));
+  const approval = await approvalToDecide(approvals, by, oneId(words, 'approve'));
   // A settled approval needs no question: deciding it fails, and names the decider.
   if (!hasKey && approval.status === 'pending') await confirm(approval, standing !== undefined);
   return decide(site, approval, {
@@ -188,7 +194,7 @@ async function wait({ approvals, words, input, by }: Site): Promise<number> {
   );
   const last = settled ?? approval;
   if (input.flag('json')) printJson(last);
-  else print(`${last.id} is ${last.status}.`);
+  else print(`${last.id} ${ENDED[last.status] ?? `is ${last.status}`}.`);
   if (last.status === 'pending') return ERRORS.APPROVAL_PENDING.exit;
   const ended = approvalEnded(last);
   if (!ended) return 0;

@@ -51,6 +51,13 @@ describe('the approvals of Heddle', () => {
     await expect(api.decide(boss, other, { verdict: 'approve' })).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
   });
 
+  verifies('G6', 'tell a reader that may not approve them', async () => {
+    const { api, id } = await opened();
+    expect(await api.get(auditor, id)).toMatchObject({ decidable: false });
+    expect(await api.get(ada, id)).toMatchObject({ decidable: false });
+    for (const by of [boss, ops]) expect(await api.get(by, id)).not.toHaveProperty('decidable');
+  });
+
   verifies('G6', 'accept no decision with unknown fields, a long note or a wrong standing approval', async () => {
     const { api, id } = await opened();
     const wrong: readonly unknown[] = [

@@ -47,7 +47,8 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
     },
     async get(by, id) {
       const { flow, found } = await find(by, id);
-      return toPublic((await flow.apply(found.id, { kind: 'time' })).approval);
+      const { approval } = await flow.apply(found.id, { kind: 'time' });
+      return { ...toPublic(approval), ...(isUndecidable(by, approval, flow.clock()) && { decidable: false }) };
     },
     async decide(by, id, given) {
       const { verdict, note, standing } = checkVerdict(given);
@@ -95,6 +96,13 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
       });
     },
   };
+}
+
+/** Returns true if an approval is pending and the reader cannot approve it now. */
+function isUndecidable(by: Caller, approval: StoredApproval, now: number): boolean {
+  if (approval.status !== 'pending') return false;
+  const { refusal } = nextApproval(approval, { kind: 'decide', by, verdict: 'approve', via: by.via }, { now });
+  return refusal === 'not-approver' || refusal === 'counted';
 }
 
 const readsAll = ({ roles }: Caller): boolean => roles.some((role) => APPROVAL_READERS.includes(role));

@@ -88,6 +88,8 @@ export interface Approval {
   readonly outcome?: string;
   /** Why it is void. */
   readonly reason?: string;
+  /** False for a reader that may not approve it now. */
+  readonly decidable?: false;
   /** In the response to a decision: the ids of other approvals that its standing approval completed. */
   readonly alsoApproved?: readonly string[];
 }
