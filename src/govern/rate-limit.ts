@@ -114,7 +114,7 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
   };
 }
 
-/** One counted call in one window. */
+/** A counted call in one window. */
 interface Counted {
   readonly window: SlidingWindow;
   readonly slot: Slot;
