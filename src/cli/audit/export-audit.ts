@@ -25,7 +25,7 @@ export async function exportAudit(audit: AuditApi, words: readonly string[], inp
   });
   failed.catch(() => {});
   let count = 0;
-  const { write, closed } = lineWriter(out);
+  const { write, closed } = batchWriter(out);
   const row = format === 'csv' ? csvRow : jsonRow(process.stdout.isTTY && file === undefined);
   if (format === 'csv') await write([csvHead()]);
   for await (const batch of audit.export(localCaller(), query, new AbortController().signal)) {
@@ -41,7 +41,7 @@ export async function exportAudit(audit: AuditApi, words: readonly string[], inp
 }
 
 /** Writes lines and waits for the reader. A pipe that is closed early, as by `| head`, ends the wait without an error. */
-export function lineWriter(out: Writable) {
+export function batchWriter(out: Writable) {
   const closed = new AbortController();
   for (const event of ['error', 'close']) out.once(event, () => closed.abort());
   return {
