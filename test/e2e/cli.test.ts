@@ -146,9 +146,11 @@ describe('the configuration', () => {
     expect((await heddle(['config', 'explain', 'nothing'])).code).toBe(2);
   });
 
-  verifies('C10', 'with an error is reported on stderr, and the call continues', async () => {
+  verifies('C10', 'with an error is reported on stderr, and calls of the other files need an approval', async () => {
     const { heddle, folder } = project({ 'heddle.json': '{ "permissions": }', '.mcp.json': { mcpServers: { odd } } });
-    const { code, stdout, stderr } = await heddle(['call', 'odd.plain', 'message=x']);
+    const call = ['call', 'odd.plain', 'message=x'];
+    expect((await heddle(call)).code).toBe(6); // The broken file may have had a rule that denies.
+    const { code, stdout, stderr } = await heddle([...call, '--yes']);
     expect([code, stdout]).toEqual([0, 'x\n']);
     expect(stderr).toContain(`config error: ${join(folder, 'heddle.json')}:1:18`);
   });

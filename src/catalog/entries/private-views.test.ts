@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { PrivateUser } from '../../core/call/private-user.ts';
-import type { JsonObject } from '../../core/call.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
 import { ada } from '../../core/fixtures.ts';
 import { decider } from '../../govern/decide.ts';
 import { liveCatalog } from '../live-catalog.ts';
@@ -45,14 +45,13 @@ verifies('A6', 'allows the tool sign_in in every mode, and no tool of a server t
   catalog.privately.requireSignIn('box', userOf(ada));
   const forged = JSON.parse(JSON.stringify(signInTool('box'))) as JsonObject;
   catalog.privately.put({ server: 'box', user: userOf(bob), kind: 'tools', items: [forged] });
-  const permissions = { allow: [], ask: ['mcp__box'], deny: [] };
-  for (const mode of ['strict', 'guarded', 'open'] as const) {
+  const permissions = { allow: [], ask: [], deny: [] };
+  const effects = (mode: 'strict' | 'guarded' | 'open', caller: Caller) => {
     const decide = decider({ mode, permissions, servers: new Map() });
-    const effects = [ada, bob].map((caller) =>
-      catalog.current(caller).targets.map((target) => [isSignInTool(target), decide(caller, target).effect]),
-    );
-    expect(effects).toEqual([[[true, 'allow']], [[false, 'ask']]]);
-  }
+    return catalog.current(caller).targets.map((target) => [isSignInTool(target), decide(caller, target).effect]);
+  };
+  for (const mode of ['strict', 'guarded', 'open'] as const) expect(effects(mode, ada)).toEqual([[true, 'allow']]);
+  expect(effects('strict', bob)).toEqual([[false, 'ask']]);
   list(ada);
 });
 

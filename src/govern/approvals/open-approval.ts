@@ -57,12 +57,19 @@ async function findOrOpen(approving: ApprovingCall): Promise<StoredApproval> {
   return opened.approval;
 }
 
-/** Throws if the same call was rejected within 10 minutes, or the tool three times. The user at the terminal waits, too. */
+/**
+ * Throws if another identity rejected the same call within 10 minutes, or the tool was rejected three times: the user at
+ * the terminal waits, too. Users may change their own minds.
+ */
 export async function requireNotRejected(approving: ApprovingCall): Promise<void> {
   const { call, binding, flow } = approving;
-  requireNoRejection(await flow.box.latest(binding), flow.clock());
+  const latest = await flow.box.latest(binding);
+  if (latest && !isOwnRejection(latest)) requireNoRejection(latest, flow.clock());
   await requireFewRejections(approving, call.target.publicName);
 }
+
+const isOwnRejection = ({ decisions, principal }: StoredApproval): boolean =>
+  decisions.every(({ verdict, by, roles }) => verdict === 'approve' || vaultPrincipal({ id: by, roles }) === principal);
 
 /** Returns the id of the call that used an approval within 10 minutes: a client may have repeated it by mistake. */
 const recentCall = ({ status, callId, settledAt = 0, subject }: StoredApproval, now: number): string | undefined =>
