@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { aTarget, text } from '../../core/fixtures.ts';
+import { aCall, aTarget, text } from '../../core/fixtures.ts';
 import { approvalBench, approvalIdOf, type Bench, ops } from './fixtures.ts';
+import { requireKnownEnd } from './unfinished-use.ts';
 
 /** Marks the approval of a call as used by a process that is gone. */
 async function crashed(bench: Bench, id: string, isSent: boolean): Promise<void> {
@@ -38,6 +39,20 @@ verifies('F8', 'a read-only call requests a new approval directly', async () => 
   const id = approvalIdOf(await bench.send());
   await crashed(bench, id, false);
   expect(approvalIdOf(await bench.send())).not.toBe(id);
+});
+
+verifies('F8', 'a call whose end was noted after its approval was read does not run any more', async () => {
+  const bench = await approvalBench();
+  const id = approvalIdOf(await bench.send());
+  await bench.flow.decide(ops, id, { verdict: 'approve' });
+  const runner = await bench.flow.runner.begin();
+  await bench.flow.apply(id, { kind: 'use', callId: 'lost', runner });
+  const read = await bench.store.approvals.get(id);
+  const call = { ...aCall(), target: bench.target, decision: { effect: 'ask', rule: 'r', reason: 'r' } } as const;
+  if (!read) throw new Error('There is no approval.');
+  await expect(requireKnownEnd(read, call, bench.flow)).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
+  await bench.flow.apply(id, { kind: 'end', outcome: 'complete' });
+  await expect(requireKnownEnd(read, call, bench.flow)).resolves.toBeUndefined();
 });
 
 verifies('G7', 'a call that ended needs a new approval, which names it for 10 minutes', async () => {

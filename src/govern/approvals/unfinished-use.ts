@@ -30,7 +30,7 @@ export async function requireKnownEnd(
   const end = await recordedEnd(approval, callId, flow);
   if (end === UNFINISHED) return callId;
   const isOpen = end === NOT_SENT || end === UNKNOWN_OUTCOME;
-  if (isOpen && isAlive) throw runsElsewhere(call, approval);
+  if (isOpen && isAlive) return requireNotedEnd(approval, call, flow);
   const { approval: stored } = await flow.apply(id, { kind: 'end', outcome: end });
   if (!isOpen || stored.outcome !== end) return undefined; // Its process may have noted the end meanwhile.
   if (end === NOT_SENT) throw nothingSent(call, approval);
@@ -44,6 +44,17 @@ export async function requireKnownEnd(
     detail: { outcome: UNKNOWN_OUTCOME, approval: id, foundBy: call.id },
   });
   throw unknownOutcome(call, approval);
+}
+
+/** Throws if the call of a living process has no end. It may have been noted since the approval was read. */
+async function requireNotedEnd(
+  approval: StoredApproval,
+  call: DecidedCall,
+  flow: ApprovalFlow,
+): Promise<string | undefined> {
+  const { outcome, callId } = (await flow.apply(approval.id, { kind: 'time' })).approval;
+  if (outcome === undefined) throw runsElsewhere(call, approval);
+  return outcome === UNKNOWN_OUTCOME ? callId : undefined;
 }
 
 /** Reads from the audit log how a call or its last continuation ended. The newest record comes first. */

@@ -41,7 +41,9 @@ export function approvalQueries(
     },
     async latest(binding) {
       const rows = await statements.read(
-        sql`SELECT ${APPROVAL_COLUMNS} FROM ${table} WHERE binding = ${binding} ORDER BY requested_at DESC, id LIMIT 1`,
+        // Of two in the same millisecond the settled one is older.
+        sql`SELECT ${APPROVAL_COLUMNS} FROM ${table} WHERE binding = ${binding}
+          ORDER BY requested_at DESC, CASE WHEN settled_at IS NULL THEN 0 ELSE 1 END, settled_at DESC, id LIMIT 1`,
       );
       return toApprovals(rows)[0];
     },
