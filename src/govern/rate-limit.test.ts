@@ -3,6 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import { compose, type RateLimit, type ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, ada, answers, aTarget } from '../core/fixtures.ts';
+import { countCall, emptyWindow, uncountCall } from './limits/sliding-window.ts';
 import { type RateLimits, rateLimit, rates } from './rate-limit.ts';
 
 const per = (maxCalls: number, windowMs = 1000): RateLimit => ({ maxCalls, windowMs });
@@ -267,4 +268,38 @@ verifies('G5', 'limits how often a pending approval is asked for, also without a
   expect(await outcome(from('ann', { continuation: { kind: 'approval', id: 'ap_2' } }))).toBe('ok');
   time.now += 60_000;
   expect(await outcome(poll)).toBe('ok');
+});
+
+verifies('G5', 'counts repeats of a waiting call after the first 60 a minute, so that a limit refuses them', async () => {
+  const time = { now: 1_000_000 };
+  const limits = { servers: new Map(), perCaller: per(5, 3_600_000) };
+  const stage = rateLimit(
+    rates(
+      () => limits,
+      () => time.now,
+    ),
+  );
+  const approval = { id: 'ap_1', approvers: [], expiresAt: 1, reason: 'x' };
+  let reached = 0;
+  const waits = async () => {
+    reached++;
+    return { kind: 'waiting', approval, continuation: { kind: 'approval', id: 'ap_1' } } as const;
+  };
+  for (let n = 0; n < 100; n++) await stage(from('ann'), waits).catch(() => {});
+  expect(reached).toBe(65);
+  await expect(stage(from('ann'), waits)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+});
+
+verifies('G5', 'lets each of many identical calls ask for their approval', async () => {
+  const { outcome } = limited();
+  const polls = Array.from({ length: 100 }, (_, n) =>
+    outcome(from('ann', { id: `call-${n}`, continuation: { kind: 'approval', id: 'ap_1' } })),
+  );
+  expect(new Set(await Promise.all(polls))).toEqual(new Set(['ok']));
+});
+
+verifies('G5', 'keeps nothing of a call whose count was taken back', () => {
+  const window = emptyWindow();
+  for (let now = 0; now < 1000; now++) uncountCall(window, countCall(window, per(1), now));
+  expect(window).toEqual(emptyWindow());
 });

@@ -33,19 +33,19 @@ export function rateLimitsOf(
 
 // Bounds memory: past this, the windows that were idle longest are dropped.
 const MAX_WINDOWS = 10_000;
-// Each question about a pending approval runs hooks and reads the store.
+// Each poll of a pending approval runs hooks and reads the store.
 const POLLS: RateLimit = { maxCalls: 60, windowMs: 60_000 };
 
 /** Counts calls in sliding windows and refuses those over a limit. */
 export interface Rates {
   /** Counts a call, or returns the error that refuses it. For a pool, the limits of its servers are only checked. */
   admit(call: ResolvedCall): HeddleError | undefined;
-  /** Counts a question about a pending approval, or returns the error that refuses it. */
-  admitPoll(approval: string): HeddleError | undefined;
+  /** Counts a poll of a pending approval by one call, or returns the error that refuses it. */
+  admitPoll(approval: string, callId: string): HeddleError | undefined;
   /** Returns true if `admit` counted a call. */
   hasCounted(call: ResolvedCall): boolean;
-  /** Takes back the count of a call that only waits for an approval. */
-  giveBack(call: ResolvedCall): void;
+  /** Takes back the count of a call that only waits for an approval. After 60 such calls in a minute, they count. */
+  giveBack(call: ResolvedCall, approval: string): void;
   /** Counts a call to one server of a pool, once routing has chosen it. */
   admitTo(server: string, call: ResolvedCall): HeddleError | undefined;
 }
@@ -53,13 +53,16 @@ export interface Rates {
 /** Makes the counters. Their time never runs back, whatever the clock does. */
 export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rates {
   const windows = new BoundedMap<string, SlidingWindow>(MAX_WINDOWS);
+  // Kept apart: many waiting calls must not evict the window of a configured limit.
+  const polls = new BoundedMap<string, SlidingWindow>(MAX_WINDOWS);
   const time = monotonicClock(clock);
   const counted = new WeakMap<ResolvedCall, readonly Counted[]>();
 
   function windowOf(key: string, limit: RateLimit, now: number): SlidingWindow {
-    const window = windows.get(key) ?? emptyWindow();
+    const kept = limit === POLLS ? polls : windows;
+    const window = kept.get(key) ?? emptyWindow();
     dropOld(window, limit, now);
-    windows.set(key, window); // The least recently used is evicted first.
+    kept.set(key, window); // The least recently used is evicted first.
     return window;
   }
 
@@ -104,9 +107,10 @@ export function rates(limits: () => RateLimits, clock: Clock = steadyClock): Rat
       const refused = call.target.servers.length === 1 ? undefined : spentByAll(call);
       return refused ?? spend(limitsOf(call, limits()), call);
     },
-    admitPoll: (id) => spend([{ key: `approval ${id}`, subject: `The approval ${id}`, limit: POLLS, setting: '' }]),
+    admitPoll: (id, callId) => spend([pollsOf(id, `${id} ${callId}`)]),
     hasCounted: (call) => counted.has(call),
-    giveBack(call) {
+    giveBack(call, approval) {
+      if (call.continuation === undefined && spend([pollsOf(approval, approval)])) return;
       for (const { window, slot } of counted.get(call) ?? []) uncountCall(window, slot);
       counted.delete(call);
     },
@@ -120,9 +124,16 @@ interface Counted {
   readonly slot: Slot;
 }
 
-/** Returns true for a call that an approver has to decide on: it did not run. */
-const isWaiting = (result: Result): boolean =>
-  result.kind === 'waiting' || (result.kind === 'input-required' && result.approval !== undefined);
+const pollsOf = (approval: string, key: string): AppliedLimit => ({
+  key,
+  subject: `The approval ${approval}`,
+  limit: POLLS,
+  setting: '',
+});
+
+/** Returns the approval of a call that an approver has to decide on: it did not run. */
+const pendingIn = (result: Result): string | undefined =>
+  result.kind === 'waiting' || result.kind === 'input-required' ? result.approval?.id : undefined;
 
 /**
  * Refuses a call if its tool, server or caller is over a rate limit. A call that waits for an approval counts when it
@@ -132,12 +143,13 @@ export function rateLimit(rates: Rates): Stage<ResolvedCall> {
   function admit(call: ResolvedCall): HeddleError | undefined {
     const { continuation, target } = call;
     if (!continuation) return rates.admit(call);
-    if (continuation.kind === 'approval') return rates.admitPoll(continuation.id) ?? rates.admit(call);
+    if (continuation.kind === 'approval') return rates.admitPoll(continuation.id, call.id) ?? rates.admit(call);
     if (continuation.kind !== 'upstream' || !continuation.again) return undefined;
     return rates.admit(call) ?? (target.servers.length > 1 ? rates.admitTo(continuation.server, call) : undefined);
   }
   const givingBack = (call: ResolvedCall) => (result: Result) => {
-    if (isWaiting(result)) rates.giveBack(call);
+    const approval = pendingIn(result);
+    if (approval !== undefined) rates.giveBack(call, approval);
     return result;
   };
   return function rateLimit(call, next) {

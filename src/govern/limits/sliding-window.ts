@@ -29,9 +29,11 @@ export function dropOld(window: SlidingWindow, { windowMs }: RateLimit, now: num
 
 /** Takes a counted call out again. A slot that has left the window is over. */
 export function uncountCall(window: SlidingWindow, slot: Slot): void {
-  if (!window.slots.includes(slot)) return;
+  const at = window.slots.lastIndexOf(slot);
+  if (at < 0) return;
   window.calls--;
   slot.calls--;
+  if (slot.calls === 0) window.slots.splice(at, 1);
 }
 
 /** Counts a call and returns its slot. In no period of `windowMs` there are more than `maxCalls`, if each call is checked first. */
