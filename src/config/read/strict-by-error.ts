@@ -26,6 +26,12 @@ export const NO_SAMPLING: Substitute = {
   value: 'deny',
   consequence: 'sampling requests of servers are refused',
 };
+/** Replaces a limit of the built-in file tools. */
+export const NO_FILES: Substitute = {
+  path: ['builtins', 'filesystem', 'enabled'],
+  value: false,
+  consequence: 'the built-in file tools are off',
+};
 
 /** A setting that no other layer overrides. */
 interface ForcedSetting {

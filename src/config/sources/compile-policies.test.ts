@@ -21,3 +21,27 @@ verifies('G6', 'reports an approval rule that reads an argument of every tool', 
     },
   ]);
 });
+
+const DENY = { effect: 'deny', reason: 'x' };
+
+verifies(
+  'G6',
+  'compiles the approval rules of the user though the patterns of a project use up the limit',
+  async () => {
+    const matches = 'args.a.matches("a{900}")';
+    const pattern = (n: number) => `has(args.a) && ${Array(10).fill(matches).join(' && ')} && args.a != "${n}"`;
+    const policies = Array.from({ length: 13 }, (_, n) => ({ name: `p${n}`, ...DENY, when: pattern(n) }));
+    const when = pattern(99);
+    const machine = await machineWith({
+      'project/heddle.json': { policies },
+      'user/.heddle/heddle.json': {
+        approvals: { rules: [{ name: 'large', when, stages: [{ approvers: ['role:owner'] }] }] },
+      },
+    });
+    const { problems, conditions } = await machine.load({ trust: async () => ({ trusts: () => false }) });
+    const messages = problems.map(({ message }) => message).join('\n');
+    expect(messages).toContain('of the policy p12 is not valid');
+    expect(messages).not.toContain('of the approval rule');
+    expect([...(conditions?.keys() ?? [])]).toEqual([when]);
+  },
+);

@@ -19,7 +19,6 @@ export interface CompiledPolicies extends Pick<Config, 'policies' | 'conditions'
 type Remembered = Map<string, readonly LoadedPolicy[]>;
 type Compile = (
   source: string,
-  budget?: { left: number },
 ) => Condition | { readonly message: string; readonly fix: string; readonly offset: number };
 
 export interface CompileOptions {
@@ -44,17 +43,16 @@ export async function compilePolicies(
 ): Promise<CompiledPolicies> {
   // The rules of an untrusted project come last: they are cut first if there are too many.
   const ordered = layers.toSorted((a, b) => Number(a.needsTrust ?? false) - Number(b.needsTrust ?? false));
-  const all = ordered.flatMap(({ scope, policies = [] }) => policies.map((one): ScopedPolicy => ({ ...one, scope })));
+  const all = ordered.flatMap(policiesOf);
   const approvalRules = layers.flatMap(approvalRulesOf);
   if (all.length === 0 && approvalRules.length === 0 && !remembered?.size) return { problems: [], strict: [] };
-  const hasConditions = [...all, ...approvalRules].some(({ rule }) => rule.when !== undefined);
-  const compile = hasConditions
-    ? withPatternLimit((await import('../../cel/compile-expression.ts')).compileExpression)
-    : undefined;
   const onlyManagedAllow = isExclusive || all.some(({ scope }) => scope === 'enterprise');
   const isIgnored = ({ rule, scope }: ScopedPolicy) =>
     onlyManagedAllow && scope !== 'enterprise' && rule.effect === 'allow' && !rule.shadow;
   const counted = all.filter((one) => !isIgnored(one));
+  const rulesOf = (layer: Layer) => [...policiesOf(layer).filter((one) => !isIgnored(one)), ...approvalRulesOf(layer)];
+  const sources = ordered.flatMap(rulesOf).flatMap(({ rule }) => rule.when ?? []);
+  const compile = sources.length > 0 ? await compiler(sources) : undefined;
 
   const compiled = counted.map((one) => compileRule(one, compile));
   const errors = [
@@ -75,10 +73,16 @@ export async function compilePolicies(
   };
 }
 
-/** Limits the patterns of all conditions together. The rules of an untrusted project come last. */
-function withPatternLimit(compile: Compile): Compile {
+const policiesOf = ({ scope, policies = [] }: Layer): readonly ScopedPolicy[] =>
+  policies.map((one) => ({ ...one, scope }));
+
+/** Compiles conditions in this order, with one limit for the patterns of all: later layers must not use up that of earlier ones. */
+async function compiler(sources: readonly string[]): Promise<Compile> {
+  const { compileExpression } = await import('../../cel/compile-expression.ts');
   const budget = { left: MAX_PATTERN_INSTRUCTIONS };
-  return (source) => compile(source, budget);
+  const compiled = new Map<string, ReturnType<Compile>>();
+  for (const source of new Set(sources)) compiled.set(source, compileExpression(source, budget));
+  return (source) => compiled.get(source) ?? compileExpression(source, budget);
 }
 
 function compileRule(

@@ -75,3 +75,35 @@ verifies('C11', 'keeps the mode guarded of an untrusted project above open, and 
     expect((await machine.load(untrusted)).settings.mode).toBe(held);
   }
 });
+
+verifies(
+  'C11',
+  'turns a built-in off whose restricting settings an edit made untrusted, also against other files',
+  async () => {
+    for (const settings of [
+      { allowedPaths: ['docs'] },
+      { allowedPaths: [] },
+      { clientRoots: true },
+      { maxFileBytes: 10 },
+    ]) {
+      const machine = await machineWith({
+        'project/heddle.json': { builtins: { filesystem: settings } },
+        'user/.heddle/heddle.json': { builtins: { filesystem: { enabled: true } } },
+      });
+      const { settings: held, problems } = await machine.load(untrusted);
+      expect(held.builtins.filesystem.enabled).toBe(false);
+      expect(problems[0]?.message).toContain('Until you trust it, the built-in file tools are off.');
+      const trusted = await machine.load({ trust: async () => ({ trusts: () => true }) });
+      expect(trusted.settings.builtins.filesystem).toMatchObject({ enabled: true });
+    }
+  },
+);
+
+verifies('C11', 'keeps a built-in of an untrusted project that is not restricted', async () => {
+  const machine = await machineWith({
+    'project/heddle.json': { builtins: { filesystem: { clientRoots: false, readOnly: false, enabled: true } } },
+  });
+  const { settings, problems } = await machine.load(untrusted);
+  expect(settings.builtins.filesystem.enabled).toBe(true);
+  expect(problems.map(({ message }) => message).join()).not.toContain('Until you trust it');
+});

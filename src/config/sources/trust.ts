@@ -5,7 +5,7 @@ import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '.
 import type { Layer, LayerSetting } from '../read/layer.ts';
 import type { LayerPolicy } from '../read/layer-policies.ts';
 import { redact } from '../read/redact.ts';
-import { NO_APPROVALS, NO_SAMPLING, STRICT, type Substitute, substituteAt } from '../read/strict-by-error.ts';
+import { NO_APPROVALS, NO_FILES, NO_SAMPLING, STRICT, type Substitute, substituteAt } from '../read/strict-by-error.ts';
 import { trustHash } from './trust-book.ts';
 
 /** Checks things against the user's trust decisions, and collects those that are not trusted. */
@@ -44,6 +44,7 @@ const SUBSTITUTES: readonly (readonly [RegExp, Substitute])[] = [
   [/^hooks\.(?!onApproval$)/, STRICT],
   [/^(limits\.|budgets\.(?!warnAt$))/, STRICT],
   [/^sampling\./, NO_SAMPLING],
+  [/^builtins\.filesystem\.(allowedPaths|clientRoots|maxFileBytes)$/, NO_FILES],
 ];
 
 const isHarmless = ({ path, value }: LayerSetting) =>
@@ -64,8 +65,12 @@ function substitutesFor(settings: readonly LayerSetting[]): ReadonlyMap<Substitu
   return new Map(found);
 }
 
-const hasEffect = (setting: LayerSetting) =>
-  !isHarmless(setting) && setting.value !== 'allow' && !(Array.isArray(setting.value) && setting.value.length === 0);
+function hasEffect(setting: LayerSetting): boolean {
+  const { path, value } = setting;
+  if (isHarmless(setting) || value === 'allow' || value === false) return false;
+  // Without any folder the file tools may use none; another empty list does nothing.
+  return !Array.isArray(value) || value.length > 0 || path.at(-1) === 'allowedPaths';
+}
 
 const isGuarded = ({ path, value }: LayerSetting) => path[0] === 'mode' && value === 'guarded';
 
