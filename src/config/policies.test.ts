@@ -123,7 +123,7 @@ describe('an invalid rule', () => {
     const config = await machine.load();
     const messages = errors(config).map(({ message }) => message);
     for (const meant of ['mcp__files__delete', 'mcp__echo', 'mcp__files__*']) {
-      expect(messages).toContainEqual(expect.stringContaining(`Did you mean \`${meant}\`?`));
+      expect(messages).toContainEqual(expect.stringContaining(`(did you mean \`${meant}\`?).`));
     }
     expect(messages).toHaveLength(4);
     expect([config.settings.mode, config.hasInvalidRules]).toEqual(['strict', true]);

@@ -11,7 +11,7 @@ const rules = toolPatterns.default([]);
 
 function notARule(text: string): string {
   const meant = meantRule(text);
-  return meant === undefined ? `must be ${RULE_FORMS}` : `must be ${RULE_FORMS}. Did you mean \`${meant}\`?`;
+  return meant === undefined ? `must be ${RULE_FORMS}` : `must be ${RULE_FORMS} (did you mean \`${meant}\`?)`;
 }
 
 const role = z.enum(ROLES);
