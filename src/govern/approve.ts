@@ -6,12 +6,12 @@ import type { ApprovalFlow } from './approvals/approval-flow.ts';
 export type OpenApprovalFlow = () => Promise<ApprovalFlow>;
 
 /**
- * Lets allowed calls pass at once. A call that needs an approval passes only with one: its own, a standing one, or that
+ * Lets allowed calls pass at once, unless an approval of theirs needs its end. A call that needs an approval passes only with one: its own, a standing one, or that
  * of the user at the terminal. The response to a form never reaches a server.
  */
 export function approve(openFlow: OpenApprovalFlow): Stage<DecidedCall> {
   return function approve(call, next) {
-    const isAllowed = call.decision.effect === 'allow' && call.continuation?.kind !== 'approval';
+    const isAllowed = call.decision.effect === 'allow' && !isOfApproval(call);
     if (isAllowed || isTaskCancel(call)) return next(call);
     return openFlow().then(async (flow) => {
       const { approveCall } = await import('./approvals/approve-call.ts');
@@ -19,3 +19,7 @@ export function approve(openFlow: OpenApprovalFlow): Stage<DecidedCall> {
     });
   };
 }
+
+/** Returns true for a call that waited for an approval, or that a server goes on with after one. */
+const isOfApproval = ({ continuation }: DecidedCall): boolean =>
+  continuation !== undefined && (continuation.kind === 'approval' || continuation.approved !== undefined);

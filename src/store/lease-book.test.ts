@@ -35,10 +35,22 @@ onEveryDialect((bench) => {
     const { leases } = bench.store;
     const first = await leases.acquire('runner', 0);
     if (!first) throw new Error('The lease is held.');
-    await leases.renew({ ...first, holder: 'another' }, 60_000);
+    expect(await leases.renew({ ...first, holder: 'another' }, 60_000)).toBe(false);
+    expect(await leases.isHeld('runner')).toBe(false);
     expect(await leases.acquire('other', 60_000)).toBeDefined();
-    await leases.renew(first, 60_000);
+    expect(await leases.renew(first, 60_000)).toBe(true);
+    expect(await leases.isHeld('runner')).toBe(true);
     expect(await leases.acquire('runner', 60_000)).toBeUndefined();
+  });
+
+  it('removes leases that were over for 10 minutes when one is taken', async () => {
+    const { leases } = bench.store;
+    for (const name of ['crashed', 'recent']) await leases.acquire(name, 0);
+    await bench.database.run(`UPDATE leases SET expires_at = expires_at - 3600000 WHERE name = 'crashed'`);
+    const crashed = await leases.acquire('another', 60_000);
+    expect(crashed).toBeDefined();
+    const left = await bench.database.run('SELECT name FROM leases ORDER BY name');
+    expect(left).toEqual([{ name: 'another' }, { name: 'recent' }]);
   });
 
   it('ignores a lease whose end was written before the clock was set back', async () => {

@@ -15,8 +15,10 @@ export interface Lease {
 export interface LeaseBook {
   /** Takes a lease for at most 10 minutes; undefined while another holder has it. */
   acquire(name: string, ttlMs: number): Promise<Lease | undefined>;
-  /** Extends a lease. Does nothing if it is held by another holder by now. */
-  renew(lease: Lease, ttlMs: number): Promise<void>;
+  /** Tests whether a lease is held, without taking it. */
+  isHeld(name: string): Promise<boolean>;
+  /** Extends a lease. Returns false if it was removed, or is held by another holder by now. */
+  renew(lease: Lease, ttlMs: number): Promise<boolean>;
   /** Releases a lease early. Does nothing if it is held by another holder by now. */
   release(lease: Lease): Promise<void>;
 }

@@ -256,8 +256,12 @@ function sweeper({ box, clock, timer, sweep }: SweeperOptions) {
   }
   async function fire(): Promise<void> {
     next = Number.POSITIVE_INFINITY;
-    await sweep().catch(() => {}); // The next read of each approval stores its state.
-    await armNext();
+    const isSwept = await sweep().then(
+      () => true,
+      () => false, // The next read of each approval stores its state.
+    );
+    if (isSwept) await armNext();
+    else arm(Math.min(next, clock() + RECHECK_MS)); // The next expiry may be over: it would fire at once.
   }
   void armNext();
   return {

@@ -208,9 +208,13 @@ async function useApproval(approval: StoredApproval, approving: ApprovingCall): 
   const isFirst = !flow.running.has(call.id);
   flow.running.add(call.id); // Before the use is visible: a concurrent call must not take it for a crash.
   const { id } = approval;
-  const { used, refusal } = await markUsed(id, call.id, flow);
+  const isOver = () => isFirst && flow.running.delete(call.id);
+  const { used, refusal } = await markUsed(id, call.id, flow).catch((thrown) => {
+    isOver();
+    throw thrown;
+  });
   if (refusal) {
-    if (isFirst) flow.running.delete(call.id);
+    isOver();
     return pursue(id, approving, { showsForm: false });
   }
   const by = stageProgress(used).counted.map((decision) => decision.by);

@@ -108,6 +108,21 @@ describe('an approval whose call has continuations', () => {
     await until('it has its end', async () => (await used())?.outcome === 'complete');
   });
 
+  verifies('F8', 'ends with the last one if the rules allow that one without an approval', async () => {
+    const decision = { effect: 'allow', rule: 'r', reason: 'r' } as const;
+    for (const first of [working, asking(UPSTREAM), asking(CALL_AGAIN)]) {
+      const bench = await approvalBench();
+      const call = await unfinished(bench, first);
+      const next = continuationOf(await bench.send({ ...call, decision }));
+      bench.invoke = async () => text('done');
+      await expect(bench.send({ ...next, decision })).resolves.toEqual(text('done'));
+      const used = async () => (await bench.store.approvals.list({ statuses: ['used'], limit: 10 }))[0];
+      await until('it has its end', async () => (await used())?.outcome === 'complete');
+      await until('the call runs no more', () => bench.flow.running.size === 0);
+      await expect(bench.send({ ...next, decision })).resolves.toEqual(text('done')); // It needs no proof.
+    }
+  });
+
   verifies('F8', 'is OUTCOME_UNKNOWN if the process of a continuation ended', async () => {
     const bench = await approvalBench();
     const call = await unfinished(bench, asking(UPSTREAM));

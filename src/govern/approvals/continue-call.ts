@@ -16,7 +16,10 @@ const NONCE_BYTES = 16;
 /** A continuation that sends its call to the server again. The others poll a task or have a ticket for one use. */
 const isSentAgain = ({ kind }: ServerContinuation) => kind === 'upstream' || kind === 'call-again';
 
-/** Lets the continuation of a call go on that was approved with the same arguments. A server has it. */
+/**
+ * Lets the continuation of a call go on that was approved with the same arguments. A server has it. One that the rules in
+ * force allow needs no proof; a valid one gives the approval its end.
+ */
 export async function continueCall(
   call: DecidedCall & { readonly continuation: ServerContinuation },
   next: Handler<DecidedCall>,
@@ -24,10 +27,13 @@ export async function continueCall(
 ): Promise<Result> {
   const { continuation } = call;
   const { approved: proof } = continuation;
+  const isAllowed = call.decision.effect === 'allow';
   if (proof) {
-    if (!(await isProven(call, proof, flow))) throw notProven(call);
-    return runProven(call, { next, proof, flow });
+    const proven = isProven(call, proof, flow);
+    if (await (isAllowed ? proven.catch(() => false) : proven)) return runProven(call, { next, proof, flow });
+    if (!isAllowed) throw notProven(call);
   }
+  if (isAllowed) return next(call);
   const plan = await planOf(call, flow.settings().approvals, flow.clock());
   if (isSelfApproved && isDecidedByRequester(plan, call.caller)) {
     return next({ ...call, approval: { how: 'self', by: [call.caller.id] } });
@@ -90,17 +96,15 @@ export async function untilEnd(
       .apply(id, { kind: 'end', outcome })
       .catch(() => {}) // The closing audit record has the outcome, too.
       .finally(() => flow.running.delete(call.id));
-  await flow.runner.begin();
   try {
-    const result = await run();
+    await flow.runner.begin();
+    const result = await run().finally(() => flow.runner.end());
     if (result.kind === 'complete') end('complete');
     return result;
   } catch (thrown) {
     const error = HeddleError.from(thrown);
     if (isLast(error)) end(error.code);
     throw thrown;
-  } finally {
-    flow.runner.end();
   }
 }
 

@@ -67,6 +67,25 @@ verifies('G7', 'an approval that another process requests later is found within 
   flow.close();
 });
 
+verifies('F7', 'a sweep that fails is repeated after 30 s, not at once', async () => {
+  const bench = await approvalBench();
+  await bench.send();
+  const due = bench.flow.box.due;
+  let sweeps = 0;
+  bench.flow.box.due = async () => {
+    sweeps++;
+    throw new Error('The disk is full.');
+  };
+  const { timers, changes, advance, flow } = anotherProcess(bench);
+  await advance(300_000);
+  await until('the next sweep is set', () => sweeps === 1 && timers.size > 0);
+  expect([...timers.values()].map(({ at }) => at - bench.now)).toEqual([30_000]);
+  bench.flow.box.due = due;
+  await advance(30_000);
+  await until('the approval has timed out', () => changes.length > 0);
+  flow.close();
+});
+
 verifies('G7', 'no timer is left after the flow is closed', async () => {
   const bench = await approvalBench();
   await bench.send();

@@ -113,6 +113,24 @@ describe('the lease of a process', () => {
     expect(await store.committed('SELECT name FROM leases')).toHaveLength(1);
   });
 
+  verifies('F8', 'is held again after a standstill in which it was over, by the same name', async () => {
+    const { runner, timers, store } = await open();
+    const name = await runner.begin();
+    await store.committed('UPDATE leases SET expires_at = 0');
+    expect(await runner.isAlive(name)).toBe(false);
+    timers.shift()?.();
+    await until('the lease is renewed', () => runner.isAlive(name));
+    await store.committed('DELETE FROM leases');
+    timers.shift()?.();
+    await until('the lease is taken again', () => runner.isAlive(name));
+    await until('it is noted', () => timers.length === 1);
+    expect(await runner.begin()).toBe(name);
+    runner.end();
+    runner.end();
+    timers.shift()?.();
+    await until('the lease is released', async () => !(await runner.isAlive(name)));
+  });
+
   verifies('F8', 'counts no longer if its process on this machine is dead', async () => {
     const { runner, dead } = await open();
     const name = await runner.begin();

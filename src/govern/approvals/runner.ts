@@ -50,9 +50,17 @@ export function approvalRunner({ leases, processes, timer }: RunnerOptions): Run
       await leases.release(lease).catch(() => {}); // It is over soon.
       return;
     }
-    cancel = timer(RENEW_MS, () => void keep(lease));
-    await leases.renew(lease, LEASE_MS).catch(() => {}); // The next timer tries again.
+    let kept = lease;
+    cancel = timer(RENEW_MS, () => void keep(kept));
+    const again = await renewed(lease).catch(() => undefined); // The next timer tries again.
+    if (!again) return;
+    kept = again;
+    current = Promise.resolve(again);
   }
+
+  /** Renews a lease. One that was removed after a standstill of this process is taken again, with the same name. */
+  const renewed = async (lease: Lease): Promise<Lease | undefined> =>
+    (await leases.renew(lease, LEASE_MS)) ? undefined : leases.acquire(lease.name, LEASE_MS);
 
   return {
     async begin() {
@@ -71,10 +79,7 @@ export function approvalRunner({ leases, processes, timer }: RunnerOptions): Run
       inFlight--;
     },
     async isAlive(name) {
-      if (processes.isOwnerDead(name)) return false;
-      const free = await leases.acquire(leaseOf(name), 0);
-      if (free) await leases.release(free);
-      return free === undefined;
+      return !processes.isOwnerDead(name) && leases.isHeld(leaseOf(name));
     },
     close() {
       cancel();

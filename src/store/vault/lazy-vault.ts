@@ -34,6 +34,7 @@ export function lazyVault(use: WithVault): Vault {
     },
     leases: {
       acquire: (name, ttlMs) => use(({ leases }) => leases.acquire(name, ttlMs)),
+      isHeld: (name) => use(({ leases }) => leases.isHeld(name)),
       renew: (lease, ttlMs) => use(({ leases }) => leases.renew(lease, ttlMs)),
       release: (lease) => use(({ leases }) => leases.release(lease)),
     },
