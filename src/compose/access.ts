@@ -62,7 +62,12 @@ export function access(options: AccessOptions): Access {
       const free = !configured().some((one) => one.name === name) && (await keys.add(record));
       if (!free) throw taken(name);
       // An earlier key of this name may have left accounts: it was in the configuration, or its revocation was cut off.
-      await forgetAccountsOf(name, options);
+      try {
+        await forgetAccountsOf(name, options);
+      } catch (thrown) {
+        await keys.remove(name).catch(() => {}); // Its secret was never shown, and the name would stay taken.
+        throw thrown;
+      }
       return key;
     },
     async revokeKey(by, name) {

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { ServerConfig } from '../../config/config.ts';
 import { defaultSettings } from '../../config/schema/default-settings.ts';
@@ -58,4 +58,12 @@ verifies('A6', 'gives a new key neither accounts nor sign-ins that an earlier on
   await keys.createKey(owner, { name: 'ci', roles: ['user'] });
   expect(await store.vault.serversOf('key:ci')).toEqual([]);
   expect(await store.signIns.pending(target.serverUrl, 'key:ci')).toEqual([]);
+});
+
+verifies('A6', 'keeps no key whose creation failed, so that it can be created again', async () => {
+  const { parts, keys } = await open();
+  vi.spyOn(parts.signIns, 'abandon').mockRejectedValueOnce(new Error('The disk is full.'));
+  await expect(keys.createKey(owner, { name: 'ci', roles: ['user'] })).rejects.toThrow('The disk is full.');
+  expect(await keys.keys(owner)).toEqual([]);
+  expect(await keys.createKey(owner, { name: 'ci', roles: ['user'] })).toMatch(/^hk_/);
 });

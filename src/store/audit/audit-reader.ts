@@ -10,9 +10,20 @@ import { verifyChains } from './verify-chains.ts';
 
 const READER_NICE = 10;
 
-// On Linux this is the priority of the thread, elsewhere of the process.
-if (parentPort && process.platform === 'linux') setPriority(Math.max(getPriority(), READER_NICE));
-if (parentPort) await run(workerData as ReaderJob, parentPort);
+if (parentPort) {
+  lowerThreadPriority();
+  await run(workerData as ReaderJob, parentPort);
+}
+
+/** Lowers the priority of this thread. Only on Linux: elsewhere it would be that of the process. */
+function lowerThreadPriority(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    setPriority(Math.max(getPriority(), READER_NICE));
+  } catch {
+    // A sandbox may forbid it: the thread then runs with its normal priority.
+  }
+}
 
 async function run(job: ReaderJob, port: MessagePort): Promise<void> {
   const post = (message: ReaderMessage) => port.postMessage(message);

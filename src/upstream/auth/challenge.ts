@@ -4,7 +4,7 @@ import type { Challenge, Refusal } from './credential.ts';
 const MAX_HEADER_CHARS = 16_384;
 const MAX_CHALLENGES = 16;
 const MAX_PARAMS = 32;
-const MAX_SCOPES = 100;
+export const MAX_SCOPES = 100;
 const MAX_SCOPE_CHARS = 256;
 
 const SEPARATORS = /[ \t]*(?:,[ \t]*)*/y;

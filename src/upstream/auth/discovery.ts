@@ -10,6 +10,7 @@ import {
   type MetadataRequest,
   metadataAddresses,
 } from './authorization-metadata.ts';
+import { MAX_SCOPES } from './challenge.ts';
 import type { Challenge } from './credential.ts';
 
 export interface DiscoveryRequest extends ProtectedServer {
@@ -25,7 +26,6 @@ export interface DiscoveryRequest extends ProtectedServer {
 type DiscoveryParts = Pick<AuthParts, 'fetch'>;
 
 const MAX_SERVERS = 10;
-const MAX_SCOPES = 100;
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 
 /**

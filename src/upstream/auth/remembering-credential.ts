@@ -3,7 +3,7 @@ import type { Clock } from '../../core/time.ts';
 import { refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
 import type { TokenVault } from '../../store/token-vault.ts';
 import { authNeeded, unionOf } from './auth-needed.ts';
-import { challengeFacts } from './challenge.ts';
+import { challengeFacts, MAX_SCOPES } from './challenge.ts';
 import type { AuthorizedRequest, Credential, Refusal } from './credential.ts';
 import { NOT_SIGNED_IN, reduceSignIn, type SignInProgress, type SignInRefusal, signInFrom } from './sign-in-state.ts';
 
@@ -117,18 +117,26 @@ function refusalsOf({ serverUrl, principal, vault, signIns, clock }: Remembering
   }
 
   /** Writes the scopes that a call lacks, beside those of other calls, for the next sign-in. Other calls go on. */
-  async function rememberScopes(error: HeddleError): Promise<HeddleError> {
+  async function addScopes(error: HeddleError): Promise<HeddleError> {
     const before = await signIns.refusal(serverUrl, subject());
     const refusal = await refusalOf(error);
     const known = before?.isOfCall ? before.scopes : [];
     const remembered = refusal.scopes.length > 0 && refusal.scopes.every((scope) => known.includes(scope));
-    const scopes = unionOf(known, refusal.scopes);
+    const scopes = unionOf(known, refusal.scopes).slice(-MAX_SCOPES);
     const next = { serverUrl, principal: subject(), ...refusal, scopes, isOfCall: true };
     // Without a store that can be written, the user names the scopes.
     if (!before || before.isOfCall) await signIns.refuse(next).catch(() => {});
     const { message, fix, details } = error;
     const marks = { isOfCall: true, ...(remembered && { remembered }) };
     return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', fix, details: { ...details, ...marks } });
+  }
+
+  let added: Promise<unknown> = Promise.resolve();
+  /** Adds the scopes of calls one after the other: parallel calls must not overwrite each other's. */
+  function rememberScopes(error: HeddleError): Promise<HeddleError> {
+    const next = added.then(() => addScopes(error));
+    added = next.catch(() => {});
+    return next;
   }
 
   return { refusalOf, rememberScopes };
