@@ -46,9 +46,11 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const config = await read([]);
   requireFile(config);
   options.onProblems?.(config.problems);
+  const location = storeLocation(config, options);
   const store = await storeOf(config, options);
   try {
-    return await assembleHeddle({ config, trustVersion, read, store, options, env, clock, closing });
+    const opened = { store, storeLocation: location };
+    return await assembleHeddle({ config, trustVersion, read, ...opened, options, env, clock, closing });
   } catch (thrown) {
     closing.abort();
     await store.close();
@@ -78,7 +80,7 @@ export async function recordAct(by: Caller, act: AdministrativeAct, options: Hed
 function storeOf(config: Config, options: HeddleOptions): Promise<Store> {
   const { env = process.env } = options;
   const home = homeFolder(env);
-  const location = storeLocation(options, config) ?? join(home, 'heddle.sqlite');
+  const location = storeLocation(config, options);
   const { durability } = config.settings.audit;
   return openStore({ location, clock: wallClockOf(options), durability, home, env });
 }
@@ -90,8 +92,13 @@ function requireOneConfig({ config, configFile }: HeddleOptions): void {
   });
 }
 
+/** Returns the location of the store: the `store` option, the setting, or a file in Heddle's folder. */
+function storeLocation(config: Config, options: HeddleOptions): string {
+  return chosenStore(options, config) ?? join(homeFolder(options.env ?? process.env), 'heddle.sqlite');
+}
+
 /** Returns the `store` option, with a file path made absolute. The setting wins if an organisation's file sets it. */
-function storeLocation({ store, cwd = '.' }: HeddleOptions, { settings, origins }: Config): string | undefined {
+function chosenStore({ store, cwd = '.' }: HeddleOptions, { settings, origins }: Config): string | undefined {
   if (store === undefined || origins.get('store')?.scope === 'enterprise') return settings.store;
   const isPath = store !== ':memory:' && !store.includes('://');
   return isPath ? resolve(cwd, store) : store;

@@ -35,6 +35,8 @@ export interface HeddleParts {
   /** Reads the configuration again, with the servers registered at run time. */
   readonly read: (registered: readonly ServerConfig[]) => Promise<Config>;
   readonly store: Store;
+  /** A file path, `:memory:` or a URL. */
+  readonly storeLocation: string;
   readonly options: HeddleOptions;
   readonly env: Environment;
   readonly clock: Clock;
@@ -44,10 +46,10 @@ export interface HeddleParts {
 
 /** Builds all parts of a Heddle and connects them. */
 export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
-  const { config, store, options, env, clock, closing } = parts;
+  const { config, store, storeLocation, options, env, clock, closing } = parts;
   const inProcess = inProcessOf(options.servers ?? {});
   const wallClock = wallClockOf(options);
-  const builtIns = builtInsOf({ config: () => activeConfig.config, home: homeFolder(env) });
+  const builtIns = builtInsOf({ config: () => activeConfig.config, home: homeFolder(env), storeLocation, env });
   let activeConfig = activeConfigOf(config, builtIns, wallClock);
   const active = () => activeConfig;
   const auth = authPartsOf({ active, store, wallClock, env });

@@ -52,7 +52,7 @@ function loadedBy(words: readonly string[], files: Readonly<Record<string, strin
   const cwd = mkdtempSync(join(tmpdir(), 'heddle-start-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  return loadedIn({ folder: cwd, env: { HEDDLE_HOME: join(cwd, 'home'), HOME: join(cwd, 'user') } }, words);
+  return loadedIn({ folder: cwd, env: { HEDDLE_HOME: join(cwd, 'home'), HOME: `${cwd}-user` } }, words);
 }
 
 function loadedIn({ folder: cwd, env }: Pick<Project, 'folder' | 'env'>, words: readonly string[]): readonly string[] {

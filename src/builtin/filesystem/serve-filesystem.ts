@@ -17,6 +17,8 @@ export interface FilesystemOptions {
   readonly maxFileBytes: number;
   /** Absolute paths that are hidden even inside a root. */
   readonly hidden?: readonly string[];
+  /** Returns absolute paths of files that are never written, such as the configuration in use. */
+  readonly neverWritten?: () => Promise<readonly string[]>;
   /** True leaves out the tool that writes. */
   readonly readOnly?: boolean;
   /** True limits each client to its own roots inside `roots`. */
@@ -28,8 +30,8 @@ export interface FilesystemOptions {
 
 /** Serves the filesystem tools on one transport. Throws CONFIG_INVALID when a root cannot be used. */
 export async function serveFilesystem(transport: Transport, options: FilesystemOptions): Promise<void> {
-  const { maxFileBytes, platform, hidden, readOnly = false, clientRoots = false, trouble } = options;
-  const roots = await openRoots(options.roots, { platform, hidden });
+  const { maxFileBytes, platform, hidden, neverWritten, readOnly = false, clientRoots = false, trouble } = options;
+  const roots = await openRoots(options.roots, { platform, hidden, neverWritten });
   await serveTools(transport, {
     name: 'filesystem',
     version: VERSION,

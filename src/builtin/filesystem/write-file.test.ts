@@ -180,6 +180,13 @@ const PROTECTED = [
     'heddle.lock',
     '.mcp.json',
     'opencode.json',
+    'opencode.jsonc',
+    '.claude.json',
+    '.copilot/mcp-config.json',
+    '.codeium/windsurf/mcp_config.json',
+    'Claude/claude_desktop_config.json',
+    'Code/User/mcp.json',
+    'zed/settings.json',
     '.heddle/x',
     '.claude/settings.json',
   ],
@@ -226,6 +233,40 @@ verifies('B1', 'never writes configuration of Heddle, agents or git, by any spel
   for (const path of PROTECTED) expect.soft((await write(path, 'x')).text, path).toMatch(/never writes/);
   expect(entriesBelow(root)).toEqual(before);
   for (const path of ['git', '.gitignore', '.github/x', '.vscode/settings.json', 'heddle.json5', 'my.git']) {
+    expect.soft((await write(path, 'x')).isError, path).toBe(false);
+  }
+});
+
+verifies('B1', 'never writes a file that a protected path is a link to, also before that file exists', async () => {
+  const { root } = tree;
+  for (const folder of ['cfg', 'vs', 'agent', 'gitdir', 'gitdir/hooks', '.cursor', 'sub/.gemini']) {
+    mkdirSync(join(root, folder));
+  }
+  writeFileSync(join(root, 'cfg/mcp.json'), '{}');
+  symlinkSync('cfg/mcp.json', join(root, '.mcp.json'));
+  symlinkSync('agent', join(root, '.claude'));
+  symlinkSync('vs', join(root, '.vscode'));
+  symlinkSync('cfg/not-yet.json', join(root, 'heddle.json'));
+  symlinkSync('../cfg/cursor.json', join(root, '.cursor/mcp.json'));
+  symlinkSync('../deep', join(root, 'sub/.gemini/settings.json'));
+  writeFileSync(join(root, '.git'), 'gitdir: gitdir\n');
+  writeFileSync(join(root, 'used.json'), '{}');
+  const neverWritten = async () => [join(root, 'used.json'), join(root, '.claude/not-there')];
+  const before = entriesBelow(root);
+  const { write } = await serve({ roots: [root], neverWritten });
+  const linked = ['cfg/mcp.json', 'agent/settings.json', 'agent/new/x', 'vs/mcp.json', 'cfg/not-yet.json'];
+  for (const path of [
+    ...linked,
+    'cfg/cursor.json',
+    'sub/deep/x',
+    'gitdir/hooks/pre-commit',
+    'used.json',
+    'USED.json',
+  ]) {
+    expect.soft((await write(path, 'x')).text, path).toMatch(/never writes/);
+  }
+  expect(entriesBelow(root)).toEqual(before);
+  for (const path of ['cfg/other.json', 'vs/settings.json', 'sub/mcp.json']) {
     expect.soft((await write(path, 'x')).isError, path).toBe(false);
   }
 });

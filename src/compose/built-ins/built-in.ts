@@ -4,6 +4,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { inProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';
 import type { Serve } from '../../upstream/transports/connect-in-memory.ts';
+import type { Environment } from '../heddle-options.ts';
 
 /** A server that ships with Heddle. Its privileges belong to this object, not to its name. */
 export interface BuiltIn {
@@ -21,6 +22,10 @@ export interface BuiltInParts {
   readonly config: () => Config;
   /** Heddle's own folder. The file tools do not show it. */
   readonly home: string;
+  /** The location of the store. The file tools do not show its files. */
+  readonly storeLocation: string;
+  readonly env: Environment;
+  readonly userHome?: string;
 }
 
 interface BuiltInServer {

@@ -66,3 +66,21 @@ verifies('C14', 'builtins.filesystem.clientRoots limits a client to its current 
   roots = ['/etc'];
   expect(await call('fs_read_file', { path: '/etc/passwd' })).toContain('None of the roots of this client');
 });
+
+verifies('B1', 'hides the files of the store, and never writes configuration in use', async () => {
+  const folder = await temporaryFolder();
+  const store = join(folder, 'data/records.db');
+  mkdirSync(join(folder, 'data'));
+  const settings = join(folder, 'settings.json');
+  const content = JSON.stringify({ mode: 'open', builtins: { filesystem: { allowedPaths: [folder] } }, store });
+  writeFileSync(settings, content);
+  const heddle = await temporaryHeddleClient({ folder, configFile: settings });
+  const call = async (name: string, input: JsonObject) => text((await heddle.call(`filesystem.${name}`, input)).value);
+  expect(existsSync(store)).toBe(true);
+  for (const path of [store, `${store}-wal`, `${store}-shm`, `${store}-journal`]) {
+    expect(await call('fs_read_file', { path, encoding: 'base64' }), path).toContain('outside the allowed roots');
+    expect(await call('fs_write_file', { path, content: '' }), path).toContain('outside the allowed roots');
+  }
+  expect(await call('fs_write_file', { path: settings, content: '{}' })).toContain('never writes');
+  expect(readFileSync(settings, 'utf8')).toBe(content);
+});

@@ -59,6 +59,7 @@ async function walk(roots: Roots, location: Location, signal: AbortSignal): Prom
       try {
         signal.throwIfAborted();
         place = await parent.child(name);
+        await refuseHidden(roots, place);
         if (place.stats.isSymbolicLink()) {
           closing.push(place.close());
           return await linkTarget(parent, names.slice(index));
@@ -71,6 +72,13 @@ async function walk(roots: Roots, location: Location, signal: AbortSignal): Prom
   } finally {
     await Promise.all(closing);
   }
+}
+
+/** Closes a place that is hidden, and throws. */
+export async function refuseHidden(roots: Roots, place: FilePlace): Promise<void> {
+  if (!roots.hidesPlace(place.stats)) return;
+  await place.close();
+  throw new OutsideRoots();
 }
 
 /** Returns the path that a link leads to, with the names after it. `name` is the link, an entry of `parent`. */

@@ -2,7 +2,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quote, ToolFailure } from '../../tool-failure.ts';
 import { fileErrorCode } from './file-error.ts';
-import { canonicalPlace, linkTarget, openStart, resolveWithinRoots } from './find-place.ts';
+import { canonicalPlace, linkTarget, openStart, refuseHidden, resolveWithinRoots } from './find-place.ts';
 import type { FilePlace } from './place.ts';
 import type { Location, Roots } from './roots.ts';
 
@@ -75,7 +75,9 @@ class TargetSearch {
     const parent = await canonicalPlace(roots, found);
     try {
       this.#refuseProtected(join(parent.real, name));
+      if (await roots.protectsByLink(join(parent.real, name))) throw this.#protected();
       const existing = await orMissing(parent.child(name));
+      if (existing) await refuseHidden(roots, existing);
       if (existing?.stats.isSymbolicLink()) {
         await existing.close();
         const target = await linkTarget(parent, [name]);
@@ -104,9 +106,12 @@ class TargetSearch {
   }
 
   #refuseProtected(absolute: string): void {
-    if (!this.#options.roots.protects(absolute)) return;
+    if (this.#options.roots.protects(absolute)) throw this.#protected();
+  }
+
+  #protected(): ToolFailure {
     const reason = 'is configuration of Heddle, of an agent or of git, which this tool never writes';
-    throw new ToolFailure(`${quote(this.#options.path)} ${reason}. Have the user change it.`);
+    return new ToolFailure(`${quote(this.#options.path)} ${reason}. Have the user change it.`);
   }
 
   /** Opens the directory of a location name by name. Returns the path to resolve next at a symbolic link. */
@@ -118,6 +123,7 @@ class TargetSearch {
       try {
         signal.throwIfAborted();
         place = await this.#child(parent, name);
+        await refuseHidden(roots, place);
         if (place.stats.isSymbolicLink()) {
           await place.close();
           return await linkTarget(parent, location.names.slice(index));

@@ -1,26 +1,27 @@
-// Configuration of Heddle, of other hosts and of git. A tool that writes it could start programs or lift its own limits.
-const NAMES: ReadonlySet<string> = new Set([
-  'heddle.json',
-  'heddle.lock',
-  '.mcp.json',
-  '.heddle',
-  '.claude',
-  '.cursor',
-  '.gemini',
-  '.codex',
-  '.zed',
-  'opencode.json',
-  '.git',
-]);
+/**
+ * Configuration of Heddle, of other hosts and of git, relative to any folder. A tool that writes it could start programs
+ * or lift its own limits. A folder protects all below it. Its files are listed too, because each may be a link.
+ */
+export const PROTECTED_PATHS: readonly string[] = [
+  ...['heddle.json', 'heddle.lock', '.heddle', '.heddle/local.json', '.heddle/mcp.json', '.mcp.json'],
+  ...['.claude', '.claude/mcp.json', '.claude/settings.json', '.claude/settings.local.json', '.claude.json'],
+  ...['claude_desktop_config.json', '.cursor', '.cursor/mcp.json', '.vscode/mcp.json', 'Code/User/mcp.json'],
+  ...['.copilot', '.copilot/mcp-config.json', '.codeium/windsurf/mcp_config.json'],
+  ...['.zed', '.zed/settings.json', 'zed/settings.json', '.gemini', '.gemini/settings.json'],
+  ...['.codex', '.codex/config.toml', 'opencode.json', 'opencode.jsonc', '.git', '.git/config', '.git/hooks'],
+];
 
-/** Tests whether a path is never written: the configuration of hosts, repositories, and the folders in `hidden`. */
-export function isProtected(absolute: string, hidden: readonly string[] = []): boolean {
+/** Tests whether a path is never written: the configuration of hosts, repositories, and the paths in `more`. */
+export function isProtected(absolute: string, more: readonly string[] = []): boolean {
   const names = foldedNames(absolute);
   return (
-    names.some((name, index) => NAMES.has(name) || (name === '.vscode' && names[index + 1] === 'mcp.json')) ||
-    hidden.some((folder) => foldedNames(folder).every((name, index) => names[index] === name))
+    names.some((_, index) => FOLDED.some((path) => beginsWith(names.slice(index), path))) ||
+    more.some((path) => beginsWith(names, foldedNames(path)))
   );
 }
+
+const beginsWith = (names: readonly string[], path: readonly string[]): boolean =>
+  path.every((name, index) => names[index] === name);
 
 const foldedNames = (path: string): readonly string[] => path.split(/[/\\]/).filter(Boolean).map(foldName);
 
@@ -33,3 +34,5 @@ function foldName(name: string): string {
   const folded = visible.toUpperCase().toLowerCase();
   return folded.replace(/:.*$/s, '').replace(/[. ]+$/, '');
 }
+
+const FOLDED: readonly (readonly string[])[] = PROTECTED_PATHS.map(foldedNames);

@@ -1,8 +1,12 @@
+import type { Stats } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HeddleError } from '../../../core/errors.ts';
 import { quote, ToolFailure } from '../../tool-failure.ts';
+import { canonicalPath } from './canonical-path.ts';
+import { fileIdentity } from './file-identity.ts';
+import { isLinkedAsProtected } from './protected-links.ts';
 import { isProtected } from './protected-paths.ts';
 
 /** A directory inside a root, and the names that lead on from there. None of the names is `..`. */
@@ -23,8 +27,12 @@ export interface Roots {
   find(absolute: string): Location | undefined;
   /** Tests whether a path is hidden even inside a root: kernel interfaces and the `hidden` paths. */
   hides(absolute: string): boolean;
+  /** Tests whether a file or directory is a `hidden` one by another path, such as that of a bind mount. */
+  hidesPlace(stats: Stats): boolean;
   /** Tests whether a path may never be written: see `isProtected`. */
   protects(absolute: string): boolean;
+  /** Tests the same of a path without links, by the links that lead to it: see `isLinkedAsProtected`. */
+  protectsByLink(real: string): Promise<boolean>;
   /** Returns the roots inside those of a client, given as URIs; all of them without a list. Throws a `ToolFailure` if there are none. */
   narrow(clientRoots: readonly string[] | undefined): Promise<Roots>;
 }
@@ -44,30 +52,36 @@ export interface RootOptions {
   readonly platform?: NodeJS.Platform | undefined;
   /** Absolute paths inside the roots that callers may not read. */
   readonly hidden?: readonly string[] | undefined;
+  /** Returns absolute paths of files that are never written. */
+  readonly neverWritten?: (() => Promise<readonly string[]>) | undefined;
 }
 
 /** Resolves the roots once, at the start. Throws CONFIG_INVALID for a root that is not an absolute, existing directory. */
 export async function openRoots(
   paths: readonly string[],
-  { platform = process.platform, hidden = [] }: RootOptions = {},
+  { platform = process.platform, hidden = [], neverWritten = async () => [] }: RootOptions = {},
 ): Promise<Roots> {
   const canPin = platform === 'linux';
   if (canPin) await needHandlePaths();
   const roots = await Promise.all(paths.map(openRoot));
   const [first] = roots;
   if (!first) throw unusable('The filesystem server has no roots.', 'Name at least one directory it may read.');
-  const secret = [...hidden, ...(await Promise.all(hidden.map((path) => realpath(path).catch(() => path))))];
-  return rootsOf([first, ...roots.slice(1)], { canPin, secret });
+  const secret = [...hidden, ...(await Promise.all(hidden.map((path) => canonicalPath(path))))];
+  const identities = await Promise.all(hidden.map((path) => stat(path).then(fileIdentity, () => '')));
+  return rootsOf([first, ...roots.slice(1)], { canPin, secret, identities: new Set(identities), neverWritten });
 }
 
 interface RootRules {
   readonly canPin: boolean;
   /** Paths that are hidden even inside a root. */
   readonly secret: readonly string[];
+  /** The identities of the hidden paths that existed at the start. */
+  readonly identities: ReadonlySet<string>;
+  readonly neverWritten: () => Promise<readonly string[]>;
 }
 
 function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
-  const { canPin, secret } = rules;
+  const { canPin, secret, identities, neverWritten } = rules;
   const [first] = roots;
   const shown = roots.map((root) => root.written).join(', ');
   const hides = (absolute: string) => isKernelPath(absolute) || secret.some((one) => isInside(one, absolute));
@@ -88,7 +102,9 @@ function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
     canPin,
     find,
     hides,
+    hidesPlace: (stats) => identities.has(fileIdentity(stats)),
     protects: (absolute) => isProtected(absolute, secret),
+    protectsByLink: async (real) => isLinkedAsProtected(real, await neverWritten()),
     async narrow(clientRoots) {
       if (!clientRoots) return this;
       const [start, ...others] = await narrowed(roots, clientRoots);
