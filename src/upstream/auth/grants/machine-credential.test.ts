@@ -61,7 +61,8 @@ describe('grants without a person', () => {
       .sign(workload.privateKey);
 
   verifies('A4', 'gets a token by client_credentials with a secret, and keeps it', async () => {
-    const { parts, vault } = await testParts();
+    const now = Date.now();
+    const { parts, vault } = await testParts({ clock: () => now });
     const oauth = { grant: 'client_credentials', clientId: 'basic', clientSecret: 'machine-secret' };
     const before = as.tokenRequests.length;
     const credential = clientCredentials(credentialRequest(server.url, oauth), parts);
