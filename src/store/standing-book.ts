@@ -9,4 +9,6 @@ export interface StandingBook {
   revoke(id: string): Promise<boolean>;
   /** Counts one use in the same step as the check. Returns false if no use is left or it was revoked. */
   use(id: string): Promise<boolean>;
+  /** Takes one counted use back: its call did not run. */
+  giveBack(id: string): Promise<void>;
 }

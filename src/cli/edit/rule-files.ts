@@ -4,6 +4,7 @@ import { type EditTarget, editTargets } from '../../config/edit/edit-scopes.ts';
 import { recordTrust } from '../../config/sources/trust-book.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
+import { noteAct } from '../acts.ts';
 import type { Input } from '../command.ts';
 import { notice } from '../print/print-line.ts';
 import { placesOf, readScope } from './edit-scope.ts';
@@ -48,5 +49,7 @@ export async function keepTrust({ file }: RuleFile, before: Config, after: Confi
     notice(`The settings of ${file} are untrusted, so its rules that allow are not in force. Run \`heddle trust\`.`);
     return;
   }
-  await recordTrust(homeFolder(process.env), after.projectFolder, { [thing]: changed.hash });
+  const { hash } = changed;
+  await recordTrust(homeFolder(process.env), after.projectFolder, { [thing]: hash });
+  noteAct({ trusted: [{ thing, hash }], project: after.projectFolder });
 }

@@ -7,10 +7,7 @@ import type { ApprovalBox } from '../../store/approval-box.ts';
 import { type ApprovalObserver, approvalObserver } from '../hooks-of.ts';
 import type { RunningParts } from '../running-parts.ts';
 import { signatureIn } from './signature-of.ts';
-import { prepareWebhook } from './webhook-part.ts';
-
-/** The interval at which a gateway looks for approvals that other processes have requested. */
-const RECHECK_MS = 30_000;
+import { prepareWebhook, RECHECK_MS } from './webhook-part.ts';
 
 /** The approvals of a Heddle. Their code is loaded with the first call that needs one. */
 export interface PreparedApprovals {

@@ -2,8 +2,8 @@ import { realTimer, repeatEvery } from '../../core/time.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
 import type { RunningParts } from '../running-parts.ts';
 
-/** The interval at which a gateway looks for approvals that an ended process could not send. */
-const RECHECK_MS = 30_000;
+/** The interval at which a gateway looks for approvals of other and ended processes. */
+export const RECHECK_MS = 30_000;
 
 type WebhookParts = Pick<RunningParts, 'active' | 'store' | 'wallClock' | 'env' | 'options'>;
 

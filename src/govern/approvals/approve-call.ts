@@ -67,7 +67,7 @@ async function approvedBefore(
   return approval.status === 'approved' ? approval : undefined;
 }
 
-/** Runs a call that a standing approval covers. Its own approval ends before the use is counted. */
+/** Runs a call that a standing approval covers. Its own approval ends with the use. */
 async function coveredByStanding(approving: ApprovingCall, found?: StoredApproval): Promise<Result | undefined> {
   const standing = await useStanding(approving, ({ id }) =>
     settleUnneeded(found, `The standing approval ${id} covers the call.`, approving.flow),

@@ -102,7 +102,8 @@ export async function approvalBench(caller: Caller = ada, shared?: RealStore): P
     box: store.approvals,
     calls: store.approvalCalls,
     standing: store.standing,
-    leases: store.leases,
+    // No timer renews them, and a machine may stand still for 30 s.
+    leases: { ...store.leases, acquire: (name) => store.leases.acquire(name, 600_000) },
     processes: {
       owner: () => `${process} ${crypto.randomUUID()}`,
       isOwnerDead: (owner) => deadProcesses.has(owner.split(' ')[0] ?? ''),

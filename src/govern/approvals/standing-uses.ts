@@ -15,12 +15,12 @@ import { configuredStanding, hasMatchingArguments, isUsable, settlesCall, unexpi
 import { newApprovalId } from './subject.ts';
 
 /**
- * Finds a standing approval for a call and counts its use. Those of the configuration come first. `beforeUse` runs once,
- * with the first that covers the call.
+ * Finds a standing approval for a call and counts its use. Those of the configuration come first. `beforeRun` runs once
+ * the use is counted; if it throws, the use is given back.
  */
 export async function useStanding(
   { call, plan, flow }: ApprovingCall,
-  beforeUse: (standing: StandingApproval) => Promise<void>,
+  beforeRun: (standing: StandingApproval) => Promise<void>,
 ): Promise<StandingApproval | undefined> {
   if (!plan.allowsStanding || call.kind === 'completion') return undefined;
   const { target, caller, input } = call;
@@ -29,15 +29,21 @@ export async function useStanding(
   const settles = (one: StandingApproval) => settlesCall(one, candidate, flow.clock());
   const configured = configuredStanding(flow.settings().approvals.standing).find(settles);
   if (configured) {
-    await beforeUse(configured);
+    await beforeRun(configured);
     return configured;
   }
   const identities = await flow.identities();
   const stillCounts = (one: StandingApproval) => isStillGranted(one, { call, plan, identities });
   const covering = (await unexpired(flow)).filter((one) => settles(one) && stillCounts(one));
-  if (covering[0]) await beforeUse(covering[0]);
   for (const one of covering) {
-    if (await flow.standing.use(one.id)) return one;
+    if (!(await flow.standing.use(one.id))) continue;
+    try {
+      await beforeRun(one);
+    } catch (thrown) {
+      await flow.standing.giveBack(one.id);
+      throw thrown;
+    }
+    return one;
   }
   return undefined;
 }

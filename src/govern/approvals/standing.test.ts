@@ -22,6 +22,31 @@ async function stand(
 }
 
 describe('a standing approval', () => {
+  verifies('G7', 'whose last use was taken meanwhile leaves the approval of a waiting call pending', async () => {
+    const bench = await approvalBench();
+    const waiting = { id: 'w', input: { n: 1 } };
+    const id = approvalIdOf(await bench.send(waiting));
+    const { binding } = await stand(bench, { uses: 1, arguments: { path: 'reports/*' } });
+    const one = { id: 'st_1', tool: 'mcp__demo__echo', caller: 'ada', arguments: {}, digest: bench.target.digest };
+    const granted = { approvedBy: 'key:ops', approverRoles: ['approver'], from: 'store' } as const;
+    await bench.flow.standing.add({
+      ...one,
+      ...granted,
+      ...(binding !== undefined && { binding }),
+      usesLeft: 5,
+      createdAt: 1,
+    });
+    const { use } = bench.flow.standing;
+    const again = () => bench.send({ ...waiting, continuation: { kind: 'approval', id } });
+    bench.flow.standing.use = async () => false;
+    expect(await again()).toMatchObject({ kind: 'waiting', approval: { id } });
+    bench.flow.standing.use = use;
+    const before = bench.reached.length;
+    await Promise.allSettled(Array.from({ length: 4 }, again));
+    expect(bench.reached.length - before).toBe(1);
+    expect((await bench.flow.standing.all()).find((standing) => standing.id === 'st_1')).toMatchObject({ usesLeft: 4 });
+  });
+
   verifies('G6', 'settles matching calls of its requester and tool, and no others', async () => {
     const bench = await approvalBench();
     await stand(bench, { arguments: { path: 'reports/*' } });

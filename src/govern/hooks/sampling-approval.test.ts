@@ -75,6 +75,16 @@ for (const verdict of ['approve', 'reject'] as const) {
   });
 }
 
+verifies('T10', 'a cancelled call withdraws the approval of its sampling request', async () => {
+  const bench = await approvalBench();
+  const cancelling = new AbortController();
+  const outcome = asking(bench)(aCall({ caller: ada, signal: cancelling.signal }), server().next);
+  const { id } = await pendingOf(bench);
+  cancelling.abort();
+  await expect(outcome).rejects.toThrow();
+  expect(await bench.flow.box.get(id)).toMatchObject({ status: 'void' });
+});
+
 verifies('T10', 'a standing approval of a tool covers no sampling request of its server', async () => {
   const bench = await approvalBench();
   const id = approvalIdOf(await bench.send());

@@ -44,6 +44,9 @@ export async function isSamplingApproved(
       asking = { ...asking, continuation: result.continuation };
     }
   } catch (thrown) {
+    // The next poll of a task asks for the same approval again.
+    const isCancelled = call.signal.aborted && asking.sampling?.task === undefined;
+    if (isCancelled) await flow.withdraw(call.caller, asking.id).catch(() => {}); // Else it times out.
     if (!HeddleError.is(thrown) || call.signal.aborted) throw thrown;
     return isUsed(); // A concurrent poll of the task may have used the approval.
   }

@@ -21,7 +21,8 @@ export interface RequestedApproval {
 
 /**
  * Stores which calls wait for an approval, and the proofs of those that go on after one. Shared by all processes; every
- * change waits for the disk. Rows are removed after 30 days.
+ * change waits for the disk. Rows are removed after 30 days; those
+ * that only waited for an approval, a day after its end.
  */
 export interface CallBook {
   /** Notes that a call waits for an approval. Returns false if the approval is not open. */

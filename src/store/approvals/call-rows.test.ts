@@ -49,6 +49,23 @@ onEveryDialect((bench) => {
     expect(await approvalCalls.isIssued(PROOF)).toBe(false);
   });
 
+  verifies('G7', 'forgets calls that waited for a settled approval after a day', async () => {
+    const { approvals, approvalCalls } = bench.store;
+    const approval = anApproval({ id: AP });
+    await approvals.open(approval, LIMITS);
+    for (const id of ['one', 'two', 'three']) await approvalCalls.join(callOf(id), 1_000);
+    await approvalCalls.cancel('ada', 'two');
+    await approvalCalls.issue({ ...PROOF, callId: 'three' }, 1_000);
+    const known = async () => {
+      await approvalCalls.issue({ ...PROOF, callId: 'another' }, 2_000 + DAY_MS);
+      const found = await Promise.all(['one', 'two', 'three'].map((id) => approvalCalls.find('ada', id)));
+      return found.map((one) => one !== undefined);
+    };
+    expect(await known()).toEqual([true, true, true]);
+    await approvals.replace({ ...approval, status: 'timeout', version: 2 });
+    expect(await known()).toEqual([false, true, true]);
+  });
+
   verifies('G7', 'knows over a restart which calls wait for an approval and which are cancelled', async () => {
     const { approvals, approvalCalls } = bench.store;
     expect(await approvalCalls.join(callOf('one'), 1_000)).toBe(false);

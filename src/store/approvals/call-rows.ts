@@ -4,12 +4,14 @@ import { approvalTable, countChange, IS_OPEN } from './approval-tables.ts';
 import type { ApprovalCall, CallBook, IssuedProof } from './call-book.ts';
 
 const DURABLE = { durable: true };
-const KEEP_MS = 30 * 86_400_000;
+const DAY_MS = 86_400_000;
+const KEEP_MS = 30 * DAY_MS;
 
 /** Calls with approvals in the table `approval_calls`. */
 export function callBook(statements: Statements): CallBook {
   const table = approvalTable(statements, 'approval_calls');
   const approvals = approvalTable(statements, 'approvals');
+  const forget = (at: number) => forgetBefore({ table, approvals, at });
   return {
     async join(call, at) {
       const { principal, callId, approval } = stored(call);
@@ -17,7 +19,7 @@ export function callBook(statements: Statements): CallBook {
         [
           // Locks the approvals, so that none is withdrawn between the check and the commit.
           countChange(statements),
-          forgetBefore(table, at),
+          forget(at),
           sql`INSERT INTO ${table} (principal, call_id, approval, at, is_cancelled)
             SELECT CAST(${principal} AS TEXT), CAST(${callId} AS TEXT), id, CAST(${at} AS DOUBLE PRECISION), 0
             FROM ${approvals} WHERE id = ${approval} AND ${IS_OPEN}
@@ -56,7 +58,7 @@ export function callBook(statements: Statements): CallBook {
       const { principal, callId, approval, digest, nonce } = storedProof(proof);
       await statements.write(
         [
-          forgetBefore(table, at),
+          forget(at),
           sql`INSERT INTO ${table} (principal, call_id, approval, at, is_cancelled, digest, nonce)
             VALUES (${principal}, ${callId}, ${approval}, ${at}, 0, ${digest}, ${nonce})
             ON CONFLICT (principal, call_id, approval)
@@ -88,7 +90,16 @@ export function notAwaited(statements: Statements): RawSql {
   return { raw: `NOT ${awaited(approvalTable(statements, 'approval_calls')).raw} = ${approvals}.id)` };
 }
 
-const forgetBefore = (table: RawSql, at: number): SqlStatement => sql`DELETE FROM ${table} WHERE at < ${at - KEEP_MS}`;
+interface ForgetOptions {
+  readonly table: RawSql;
+  readonly approvals: RawSql;
+  readonly at: number;
+}
+
+/** Removes old rows. One of a call that waited for a settled approval tells nothing after a day. */
+const forgetBefore = ({ table, approvals, at }: ForgetOptions): SqlStatement =>
+  sql`DELETE FROM ${table} WHERE at < ${at - KEEP_MS} OR (at < ${at - DAY_MS} AND nonce IS NULL AND is_cancelled = 0
+    AND NOT EXISTS (SELECT 1 FROM ${approvals} WHERE id = ${table}.approval AND ${IS_OPEN}))`;
 
 function matching(start: SqlStatement, proof: IssuedProof): SqlStatement {
   const { principal, callId, approval, digest, nonce } = storedProof(proof);

@@ -35,6 +35,7 @@ export function lazyApprovals(use: WithApprovals): ApprovalParts {
       add: (approval) => use(({ standing }) => standing.add(approval)),
       revoke: (id) => use(({ standing }) => standing.revoke(id)),
       use: (id) => use(({ standing }) => standing.use(id)),
+      giveBack: (id) => use(({ standing }) => standing.giveBack(id)),
     },
     spending: {
       spent: (caller, windows) => use(({ spending }) => spending.spent(caller, windows)),

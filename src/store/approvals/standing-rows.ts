@@ -42,6 +42,12 @@ export function standingBook(statements: Statements): StandingBook {
       );
       return used.length > 0;
     },
+    async giveBack(id) {
+      await statements.write(
+        [sql`UPDATE ${table} SET uses_left = uses_left + 1 WHERE id = ${id} AND uses_left IS NOT NULL`],
+        DURABLE,
+      );
+    },
   };
 }
 
