@@ -3,6 +3,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../../core/call.ts';
 import type { FilePlace } from './places/place.ts';
+import type { Roots } from './places/roots.ts';
 
 // All names of a directory are in memory while they are sorted. This limits their number.
 const MAX_NAMES = 100_000;
@@ -13,7 +14,7 @@ type Entry = {
   readonly name: string;
   readonly type: 'file' | 'directory' | 'symlink' | 'other';
   readonly size: number;
-  readonly modified: string;
+  readonly modified: string | null;
   children?: readonly Json[];
 };
 
@@ -24,6 +25,7 @@ interface ListOptions {
   readonly maxNames?: number;
   /** Directories that are not listed. */
   readonly hides: (absolute: string) => boolean;
+  readonly hidesPlace: Roots['hidesPlace'];
   readonly signal: AbortSignal;
 }
 
@@ -33,13 +35,14 @@ interface Budget {
   truncated: boolean;
   readonly maxNames: number;
   readonly hides: (absolute: string) => boolean;
+  readonly hidesPlace: Roots['hidesPlace'];
   readonly signal: AbortSignal;
 }
 
 /** Lists a directory, sorted by name. A subdirectory that cannot be read has no `children`. */
 export async function listEntries(place: FilePlace, options: ListOptions) {
-  const { depth, maxEntries, maxNames = MAX_NAMES, hides, signal } = options;
-  const budget: Budget = { left: maxEntries, truncated: false, maxNames, hides, signal };
+  const { depth, maxEntries, maxNames = MAX_NAMES, hides, hidesPlace, signal } = options;
+  const budget: Budget = { left: maxEntries, truncated: false, maxNames, hides, hidesPlace, signal };
   const entries: readonly Json[] = await list(place, depth, budget);
   return { entries, truncated: budget.truncated };
 }
@@ -69,8 +72,11 @@ async function list(place: FilePlace, depth: number, budget: Budget): Promise<En
 /** Describes one entry; undefined if it was deleted since. */
 async function describeEntry(place: FilePlace, name: string): Promise<Entry | undefined> {
   const stats = await unlessRefused(lstat(join(place.address, name)));
-  return stats && { name, type: entryTypeOf(stats), size: stats.size, modified: stats.mtime.toISOString() };
+  return stats && { name, type: entryTypeOf(stats), size: stats.size, modified: timeOf(stats.mtime) };
 }
+
+/** Returns a time of a file; null if it is outside the range of a date, which some file systems allow. */
+export const timeOf = (time: Date): string | null => (Number.isNaN(time.getTime()) ? null : time.toISOString());
 
 async function addChildren(parent: FilePlace, entry: Entry, depth: number, budget: Budget): Promise<void> {
   if (budget.hides(join(parent.real, entry.name))) return;
@@ -82,7 +88,7 @@ async function addChildren(parent: FilePlace, entry: Entry, depth: number, budge
   if (!place) return;
   try {
     // It may have become a link or a file since `lstat`.
-    if (place.stats.isDirectory()) entry.children = await list(place, depth, budget);
+    if (place.stats.isDirectory() && !budget.hidesPlace(place.stats)) entry.children = await list(place, depth, budget);
   } catch (thrown) {
     if (!isRefusal(thrown)) throw thrown;
   } finally {

@@ -2,6 +2,7 @@ import { chmodSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { timeOf } from './entries.ts';
 import { aTree, layTraps, serve } from './fixtures.ts';
 
 let tree: ReturnType<typeof aTree>;
@@ -24,6 +25,11 @@ verifies('B1', 'returns path, type, size, times and permissions of a file', asyn
     permissions,
   });
   expect(JSON.parse(text)).toEqual(result.structuredContent);
+});
+
+it('returns null for a time that is outside the range of a date', () => {
+  expect(timeOf(new Date(9e15))).toBeNull();
+  expect(timeOf(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
 });
 
 it('describes directories and pipes without opening them', async () => {

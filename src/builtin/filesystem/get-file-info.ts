@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { readToolArguments } from '../read-arguments.ts';
 import { type BuiltinTool, structured } from '../serve-tools.ts';
 import { ToolFailure } from '../tool-failure.ts';
-import { entryTypeOf } from './entries.ts';
+import { entryTypeOf, timeOf } from './entries.ts';
 import { READS_FILES } from './facts.ts';
 import { explainFileError } from './places/file-error.ts';
 import { findPlace } from './places/find-place.ts';
@@ -43,8 +43,8 @@ async function describePlace({ real, stats, address }: FilePlace): Promise<JsonO
     type: entryTypeOf(stats),
     size: stats.size,
     created: createdAt(stats),
-    modified: stats.mtime.toISOString(),
-    accessed: stats.atime.toISOString(),
+    modified: timeOf(stats.mtime),
+    accessed: timeOf(stats.atime),
     permissions: { readable, writable, executable, mode: (stats.mode & 0o7777).toString(8).padStart(4, '0') },
   };
 }
@@ -52,9 +52,9 @@ async function describePlace({ real, stats, address }: FilePlace): Promise<JsonO
 const always = (value: boolean) => () => value;
 
 /** Returns the time of creation. Some file systems do not record it. */
-const createdAt = ({ birthtimeMs, birthtime }: Stats) => (birthtimeMs > 0 ? birthtime.toISOString() : null);
+const createdAt = ({ birthtimeMs, birthtime }: Stats) => (birthtimeMs > 0 ? timeOf(birthtime) : null);
 
-const TIME = { type: 'string', format: 'date-time' };
+const TIME = { type: ['string', 'null'], format: 'date-time' };
 
 function definition(roots: Roots): BuiltinTool['definition'] {
   const flag = { type: 'boolean' };

@@ -75,6 +75,12 @@ describe('a glob', () => {
     expect(() => parseGlob(glob)).toThrow(reason);
   });
 
+  it('has no part twice for a repeated **/', () => {
+    for (const glob of ['**/b', 'a/**/b', '{a,**/b}', '**/**']) {
+      expect(parseGlob(glob.replace('**/', '**/'.repeat(100))).source).toBe(parseGlob(glob).source);
+    }
+  });
+
   it('tells where its matches can be', () => {
     expect(parseGlob('a/b/*.ts')).toMatchObject({ prefix: ['a', 'b'], maxDepth: 3, namesDot: false });
     expect(parseGlob('a/{b,c/d}/**')).toMatchObject({ prefix: ['a'], maxDepth: Number.POSITIVE_INFINITY });

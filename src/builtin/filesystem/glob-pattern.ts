@@ -128,6 +128,8 @@ class Translation {
     const isSegment = position === 'start' && this.#at - from === 2;
     if (isSegment && next === '/') {
       this.#at++;
+      // Repeated, it means the same, and each copy would cost time for every path.
+      while (this.#characters.slice(this.#at, this.#at + 3).join('') === '**/') this.#at += 3;
       return { source: `(?:${NAME}/)*`, position: 'start' };
     }
     const isLast = next === undefined || (depth > 0 && (next === ',' || next === '}'));

@@ -85,7 +85,13 @@ it('does not list a directory that became a link meanwhile', async () => {
       return place.child(name);
     },
   };
-  const { entries } = await listEntries(late, { depth: 3, maxEntries: 10, hides: () => false, signal });
+  const { entries } = await listEntries(late, {
+    depth: 3,
+    maxEntries: 10,
+    hides: () => false,
+    hidesPlace: () => false,
+    signal,
+  });
   await place.close();
   expect(JSON.stringify(entries)).not.toContain('secret.txt');
 });
@@ -117,6 +123,7 @@ describe('a list that is too long', () => {
       maxEntries: 10,
       maxNames: 1,
       hides: () => false,
+      hidesPlace: () => false,
       signal,
     });
     await place.close();

@@ -34,6 +34,7 @@ export function listDirectoryTool({ roots: all, maxEntries = MAX_ENTRIES }: Limi
         }
         const { entries, truncated } = await listEntries(place, {
           hides: roots.hides,
+          hidesPlace: roots.hidesPlace,
           depth: recursive ? maxDepth : 1,
           maxEntries,
           signal,
@@ -57,7 +58,7 @@ const ENTRY: JsonObject = {
     name: { type: 'string' },
     type: { type: 'string', enum: ['file', 'directory', 'symlink', 'other'] },
     size: { type: 'integer', minimum: 0, description: 'Bytes. For a directory or link, the size of the entry itself.' },
-    modified: { type: 'string', format: 'date-time' },
+    modified: { type: ['string', 'null'], format: 'date-time', description: 'Null if it is no valid date.' },
     children: { ...ENTRIES, description: 'The entries of a directory that was listed too.' },
   },
   required: ['name', 'type', 'size', 'modified'],

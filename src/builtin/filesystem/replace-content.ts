@@ -51,7 +51,19 @@ export async function replaceContent(target: WriteTarget, bytes: Buffer, options
     await unlink(temporary).catch(() => {});
     throw thrown;
   }
-  await syncDirectory(parent);
+  await confirmNames([parent, ...target.createdIn]);
+}
+
+/** Waits until new names are on the disk. The file has its new content by now, so a failure must say so. */
+async function confirmNames(directories: readonly FilePlace[]): Promise<void> {
+  try {
+    for (const directory of directories) await syncDirectory(directory);
+  } catch (cause) {
+    const reason = `the disk has not confirmed it (${fileErrorCode(cause) ?? 'unknown error'})`;
+    throw new ToolFailure(`The file has its new content, but ${reason}. Read it to check, then write it again.`, {
+      cause,
+    });
+  }
 }
 
 async function writeAll(file: FileHandle, bytes: Buffer, signal: AbortSignal): Promise<void> {
@@ -63,29 +75,41 @@ async function writeAll(file: FileHandle, bytes: Buffer, signal: AbortSignal): P
   }
 }
 
-/** Gives the new file the owner of the old one, if permitted, and its mode without set-id and sticky bits. */
+/** Gives the new file the owner and group of the old one, if permitted, and its mode without set-id and sticky bits. */
 async function takeOver(file: FileHandle, existing: FilePlace | undefined, { umask }: ReplaceOptions): Promise<void> {
-  if (existing) {
-    const { uid, gid } = existing.stats;
-    const own = await file.stat();
-    if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid).catch(unlessForbidden);
+  if (!existing) return file.chmod(0o666 & ~umask);
+  const { uid, gid, mode } = existing.stats;
+  const own = await file.stat();
+  if (own.uid !== uid || own.gid !== gid) {
+    await file.chown(uid, gid).catch(unlessForbidden);
+    if (own.uid !== uid) await file.chown((await file.stat()).uid, gid).catch(unlessForbidden);
   }
-  await file.chmod(existing ? existing.stats.mode & 0o777 : 0o666 & ~umask);
+  const hasGroup = (await file.stat()).gid === gid;
+  await file.chmod(hasGroup ? mode & 0o777 : withoutGroup(mode));
+}
+
+/** Returns the mode for another group. Its members and all others get what both the old group and others had. */
+function withoutGroup(mode: number): number {
+  const shared = (mode >> 3) & mode & 0o7;
+  return (mode & 0o700) | (shared << 3) | shared;
 }
 
 function unlessForbidden(thrown: unknown): void {
   if (fileErrorCode(thrown) !== 'EPERM') throw thrown;
 }
 
-/** Waits until the new name is on the disk. Some file systems cannot do that for directories. */
+const NO_SYNC: readonly unknown[] = ['EINVAL', 'ENOTSUP', 'EPERM', 'EACCES'];
+
+/** Some file systems cannot sync directories, and a directory without read permission cannot be opened for it. */
 async function syncDirectory({ address }: FilePlace): Promise<void> {
-  const handle = await open(address, OPEN_DIRECTORY);
+  let handle: FileHandle | undefined;
   try {
+    handle = await open(address, OPEN_DIRECTORY);
     await handle.sync();
   } catch (thrown) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(fileErrorCode(thrown) ?? '')) throw thrown;
+    if (!NO_SYNC.includes(fileErrorCode(thrown))) throw thrown;
   } finally {
-    await handle.close();
+    await handle?.close();
   }
 }
 

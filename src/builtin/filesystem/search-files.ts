@@ -38,8 +38,16 @@ export function searchFilesTool({ roots: all, limits = LIMITS, clock = steadyClo
         if (!place.stats.isDirectory()) {
           throw new ToolFailure(`${quote(rootPath)} is not a directory. Name the directory to search in.`);
         }
-        const { hides } = roots;
-        const { files, reason } = await walkFiles(place, { ...limits, glob, matches, hides, clock, signal });
+        const { hides, hidesPlace } = roots;
+        const { files, reason } = await walkFiles(place, {
+          ...limits,
+          glob,
+          matches,
+          hides,
+          hidesPlace,
+          clock,
+          signal,
+        });
         const truncated = reason !== undefined;
         return structured({ rootPath: place.real, files, truncated, ...(truncated && { reason }) });
       } catch (thrown) {

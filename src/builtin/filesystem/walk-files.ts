@@ -6,6 +6,7 @@ import type { Clock } from '../../core/time.ts';
 import { unlessRefused } from './entries.ts';
 import { type GlobPattern, hideDot } from './glob-pattern.ts';
 import type { FilePlace } from './places/place.ts';
+import type { Roots } from './places/roots.ts';
 
 // One handle is open per level.
 const MAX_DEPTH = 512;
@@ -24,6 +25,7 @@ export interface WalkOptions extends WalkLimits {
   readonly matches: (hidden: string) => boolean;
   /** Paths that are not entered and not found. */
   readonly hides: (absolute: string) => boolean;
+  readonly hidesPlace: Roots['hidesPlace'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -103,7 +105,8 @@ class Walk {
     try {
       const below = { hidden: `${hidden}${hideDot(name)}/`, depth: depth + 1 };
       // It may have become a link or a file since it was listed.
-      if (place.stats.isDirectory()) await unlessRefused(this.visit(place, below));
+      if (place.stats.isDirectory() && !this.#options.hidesPlace(place.stats))
+        await unlessRefused(this.visit(place, below));
     } finally {
       await place.close();
     }

@@ -11,6 +11,7 @@ it.each([
   ['ENOSPC', /the disk is full\. Nothing has changed/],
   ['EDQUOT', /quota is used up\. Nothing has changed/],
   ['ENOENT', /directory that does not exist/],
+  ['EBUSY', /in use by the system.*Nothing has changed/],
 ])('explains %s of a write with reason, fix and roots, and without paths of the machine', (code, reason) => {
   const explained = explainFileError(failure(code), { path: 'a/b', roots: '/srv', writes: true });
   expect(explained).toBeInstanceOf(ToolFailure);

@@ -24,6 +24,7 @@ const WRITE_REASONS: Reasons = {
   ENOSPC: 'cannot be written: the disk is full. Nothing has changed. Have space freed, then write again',
   EDQUOT: 'cannot be written: the disk quota is used up. Nothing has changed. Have space freed, then write again',
   EFBIG: 'cannot be written: the file system does not take a file of this size. Nothing has changed. Write less',
+  EBUSY: 'is in use by the system, such as a mount point. Nothing has changed. Choose another name',
   EISDIR: 'is a directory. Choose the name of a file',
 };
 

@@ -12,6 +12,8 @@ export interface WriteTarget {
   readonly name: string;
   /** The file there now; undefined if there is none. */
   readonly existing: FilePlace | undefined;
+  /** The directories in which directories were created for this file. */
+  readonly createdIn: readonly FilePlace[];
   /** Removes the directories that were created for this file, if they are empty. */
   undo(): Promise<void>;
   close(): Promise<void>;
@@ -96,6 +98,7 @@ class TargetSearch {
       parent,
       name,
       existing,
+      createdIn: this.#created.map((created) => created.parent),
       undo: () => this.undo(),
       close: async () => {
         await existing?.close();

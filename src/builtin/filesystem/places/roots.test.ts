@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -36,6 +36,25 @@ async function callWithRoots(
 const textOf = (result: JsonObject) => (result.content as { text: string }[])[0]?.text;
 const read = async (uris: readonly string[] | undefined, path: string) =>
   textOf(await callWithRoots(uris, 'fs_read_file', { path }));
+
+verifies('B1', 'hides a folder by another path, and one that a link leads to before it exists', async () => {
+  const [home, moved] = [join(tree.root, 'home'), join(tree.root, 'moved')];
+  mkdirSync(home);
+  writeFileSync(join(home, 'key'), SECRET);
+  symlinkSync('sub', join(tree.root, 'link'));
+  const hidden = [home, join(tree.root, 'link/later')];
+  const { read, write, list, search } = await serve({ roots: [tree.root], hidden });
+  renameSync(home, moved); // As with a bind mount, another path leads to the same folder.
+  mkdirSync(join(tree.root, 'sub/later'));
+  writeFileSync(join(tree.root, 'sub/later/key'), SECRET);
+  for (const path of ['moved/key', 'sub/later/key', 'link/later/key']) {
+    expect.soft((await read(path)).text, path).toMatch(/outside the allowed roots/);
+    expect.soft((await write(path, 'x')).text, path).toMatch(/outside the allowed roots/);
+  }
+  expect((await list({ recursive: true })).text).not.toContain('key');
+  expect((await search('**/key')).result.structuredContent).toMatchObject({ files: [] });
+  expect(readFileSync(join(moved, 'key'), 'utf8')).toBe(SECRET);
+});
 
 describe('the roots of a client', () => {
   verifies('B1', 'narrow the configured ones', async () => {
