@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
 import { aCall, aTarget, text } from '../../core/fixtures.ts';
 import { approvalBench, approvalIdOf, type Bench, ops } from './fixtures.ts';
 import { requireKnownEnd } from './unfinished-use.ts';
@@ -53,6 +54,27 @@ verifies('F8', 'a call whose end was noted after its approval was read does not 
   await expect(requireKnownEnd(read, call, bench.flow)).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
   await bench.flow.apply(id, { kind: 'end', outcome: 'complete' });
   await expect(requireKnownEnd(read, call, bench.flow)).resolves.toBeUndefined();
+});
+
+verifies('F8', 'an approval whose call the store stops before it is sent has an end', async () => {
+  for (const failing of [1, 2]) {
+    const bench = await approvalBench();
+    const id = approvalIdOf(await bench.send());
+    await bench.flow.decide(ops, id, { verdict: 'approve' });
+    const { begin } = bench.flow.runner;
+    let begun = 0;
+    bench.flow.runner.begin = async () => {
+      if (++begun === failing) throw new Error('The disk is full.');
+      return begin();
+    };
+    await expect(bench.send()).rejects.toThrow('The disk is full.');
+    await until('the call runs no more', () => bench.flow.running.size === 0);
+    const stored = await bench.store.approvals.get(id);
+    expect([stored?.status, stored?.outcome !== undefined]).toEqual(
+      failing === 1 ? ['approved', false] : ['used', true],
+    );
+    expect(bench.reached).toEqual([]);
+  }
 });
 
 verifies('G7', 'a call that ended needs a new approval, which names it for 10 minutes', async () => {
