@@ -41,6 +41,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/auth/outage.test.ts': 'passes a clock on',
   'test/auth/peer-failures.test.ts': 'passes a clock on',
   'src/upstream/auth/grants/authorization-code.test.ts': 'passes a clock on',
+  'src/upstream/auth/grants/machine-credential.test.ts': 'passes a clock on',
   'src/upstream/auth/grants/cross-app-access.test.ts': 'dates the tokens of a sign-in',
   'test/e2e/cross-app-access.test.ts': 'passes a clock on',
   'test/conformance/auth-scenarios.ts': 'dates the tokens of a sign-in',
