@@ -32,11 +32,10 @@ function expected({ servers: some, tools, exclude = [], categories }: ProfileRul
     if (pattern.startsWith('mcp__')) return matches(pattern, `mcp__${server}__${name}`);
     return pattern.includes('.') ? matches(pattern, `${server}.${name}`) : matches(pattern, name);
   };
-  const category = (name: string) => (name.startsWith('read') ? 'reading' : 'other');
+  if (categories) return []; // The servers are not trusted, so the categories that they claim are in no profile.
   return EVERYTHING.filter(({ server, name }) => {
     const excluded = exclude.some((pattern) => names(pattern, server, name) || matches(pattern, name));
     if (excluded || (some && !some.some((pattern) => matches(pattern, server)))) return false;
-    if (categories && !categories.includes(category(name))) return false;
     return !tools || tools.some((pattern) => names(pattern, server, name));
   }).map(({ server, name }) => `${server} ${name}`);
 }

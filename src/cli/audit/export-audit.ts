@@ -40,13 +40,19 @@ export async function exportAudit(audit: AuditApi, words: readonly string[], inp
   return 0;
 }
 
+interface BatchWriter {
+  /** Aborts when the reader is gone. */
+  readonly closed: AbortSignal;
+  write(texts: readonly string[]): Promise<void>;
+}
+
 /** Writes lines and waits for the reader. A pipe that is closed early, as by `| head`, ends the wait without an error. */
-export function batchWriter(out: Writable) {
+export function batchWriter(out: Writable): BatchWriter {
   const closed = new AbortController();
   for (const event of ['error', 'close']) out.once(event, () => closed.abort());
   return {
     closed: closed.signal,
-    async write(texts: readonly string[]): Promise<void> {
+    async write(texts) {
       if (closed.signal.aborted || out.write(`${texts.join('\n')}\n`)) return;
       await once(out, 'drain', { signal: closed.signal }).catch(() => undefined);
     },
