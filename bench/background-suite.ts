@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { openStore } from '../src/store/open-store.ts';
 import { load, openClient } from './load-client.ts';
 import { HEDDLE, heddleOf } from './measure-gateway.ts';
-import { type Ratio, ratioOf, showRatio, table } from './ratios.ts';
+import { median, type Ratio, ratioOf, showRatio, table } from './ratios.ts';
 import { startProgram } from './start-program.ts';
 
 export interface BackgroundResult {
@@ -26,9 +27,10 @@ const RECORDS = 1_000_000;
 const SIMULATED = 100_000;
 const BATCH = 20_000;
 const CLIENTS = 32;
+const TURNS = 10;
 const MESSAGE = 'hello world, this is a small payload of ordinary size';
 
-/** Measures calls through a gateway while a command of another process reads the audit log, and without it, in turns. */
+/** Measures calls through a gateway while a command of another process reads the audit log, and while it is held, in turns. */
 export async function runBackgroundSuite(options: {
   readonly reps: number;
   readonly calls: number;
@@ -64,11 +66,11 @@ export function showBackgroundSuite(results: readonly BackgroundResult[]): strin
 }
 
 async function measureBeside(
-  command: readonly string[],
+  words: readonly string[],
   records: number,
   { reps, calls, folder }: { readonly reps: number; readonly calls: number; readonly folder: string },
 ): Promise<BackgroundResult> {
-  const name = command.slice(0, 2).join(' ');
+  const name = words.slice(0, 2).join(' ');
   const home = join(folder, name.replace(' ', '-'));
   const env = { HEDDLE_HOME: home };
   const config = join(folder, 'heddle.json');
@@ -79,18 +81,22 @@ async function measureBeside(
   const measured: Record<'alone' | 'beside', Load[]> = { alone: [], beside: [] };
   try {
     const client = await openClient(gateway.url, gateway.token);
-    const measure = async (): Promise<Load> => {
-      const { callsPerSecond } = await load(() => client.echo(MESSAGE), calls, CLIENTS);
-      const { p99Ms } = await load(() => client.echo(MESSAGE), calls, 1);
-      return { callsPerSecond, p99Ms };
-    };
-    if (records <= SIMULATED) await load(() => client.echo(MESSAGE), records, CLIENTS);
-    await measure(); // Warms up.
+    const call = () => client.echo(MESSAGE);
+    if (records <= SIMULATED) await load(call, records, CLIENTS);
     for (let rep = 1; rep <= reps; rep++) {
-      measured.alone.push(await measure());
-      const stop = repeatCommand([join(HEDDLE, 'bin', 'heddle'), ...command, '--config', config], folder, env);
-      measured.beside.push(await measure());
-      process.stderr.write(`background ${rep}/${reps} ${name}: ${await stop()} times\n`);
+      const command = repeatCommand([join(HEDDLE, 'bin', 'heddle'), ...words, '--config', config], folder, env);
+      const turns: Record<'alone' | 'beside', Load[]> = { alone: [], beside: [] };
+      for (let turn = 0; turn < TURNS; turn++) {
+        for (const kind of turn % 2 === 0 ? (['alone', 'beside'] as const) : (['beside', 'alone'] as const)) {
+          await command.hold(kind === 'alone');
+          const { callsPerSecond } = await load(call, calls / TURNS, CLIENTS);
+          const { p99Ms } = await load(call, calls / TURNS, 1);
+          turns[kind].push({ callsPerSecond, p99Ms });
+        }
+      }
+      measured.alone.push(medianOf(turns.alone));
+      measured.beside.push(medianOf(turns.beside));
+      process.stderr.write(`background ${rep}/${reps} ${name}: ended ${await command.stop()} times\n`);
     }
     client.close();
   } finally {
@@ -101,8 +107,20 @@ async function measureBeside(
   return { name, records, callsPerSecond: ratio('callsPerSecond'), p99Ms: ratio('p99Ms') };
 }
 
-/** Runs the command again and again. The function it returns ends that, and tells how often the command has ended. */
-function repeatCommand(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): () => Promise<number> {
+const medianOf = (turns: readonly Load[]): Load => ({
+  callsPerSecond: median(turns.map((one) => one.callsPerSecond)),
+  p99Ms: median(turns.map((one) => one.p99Ms)),
+});
+
+interface RepeatedCommand {
+  /** Stops the command with SIGSTOP, or lets it go on. Resolves once the command reads: it has lowered its priority. */
+  hold(isHeld: boolean): Promise<void>;
+  /** Ends the command, and returns how often it has ended before. */
+  stop(): Promise<number>;
+}
+
+/** Runs the command again and again. */
+function repeatCommand(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): RepeatedCommand {
   let isStopped = false;
   let times = 0;
   let failure: string | undefined;
@@ -123,13 +141,29 @@ function repeatCommand(args: readonly string[], cwd: string, env: NodeJS.Process
       else if (!isStopped) failure = stderr;
     }
   })();
-  return async () => {
-    isStopped = true;
-    child?.kill('SIGINT');
-    await repeating;
-    if (failure !== undefined) throw new Error(`heddle ${args.slice(1).join(' ')} failed: ${failure}`);
-    return times;
+  return {
+    async hold(isHeld) {
+      child?.kill('SIGCONT');
+      while (failure === undefined && !(child?.pid && isLowered(child.pid))) await setTimeout(10);
+      if (isHeld) child?.kill('SIGSTOP');
+    },
+    async stop() {
+      isStopped = true;
+      child?.kill('SIGCONT');
+      child?.kill('SIGINT');
+      await repeating;
+      if (failure !== undefined) throw new Error(`heddle ${args.slice(1).join(' ')} failed: ${failure}`);
+      return times;
+    },
   };
+}
+
+function isLowered(pid: number): boolean {
+  try {
+    return getPriority(pid) > getPriority();
+  } catch {
+    return false; // It has ended; the next one starts.
+  }
 }
 
 /** Writes opening records of calls, a million in less than a minute. */

@@ -116,8 +116,8 @@ describe('heddle audit', () => {
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` };
     const simulate = ['policy', 'simulate', '--candidate', 'candidate.json'];
     for (const [args, priority] of [
-      [['audit', 'search'], 10],
-      [simulate, 10],
+      [['audit', 'search'], 19],
+      [simulate, 19],
       [['version'], getPriority()],
     ] as const) {
       const { stderr } = await here.heddle(args, { env });

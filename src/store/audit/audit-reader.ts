@@ -8,7 +8,7 @@ import type { ReaderJob, ReaderMessage } from './reader-job.ts';
 import { tableSource } from './table-source.ts';
 import { verifyChains } from './verify-chains.ts';
 
-const READER_NICE = 10;
+const READER_NICE = 19;
 
 if (parentPort) {
   lowerThreadPriority();
