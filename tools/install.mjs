@@ -60,9 +60,11 @@ function isCurrent(dev) {
   return !needsNode() || existsSync(join(BIN, 'node'));
 }
 
-/** Returns true if this Node is too old to run Heddle and npm has a newer one for this platform. */
+/** Returns true if the machine's Node is too old to run Heddle and npm has a newer one for this platform. */
 function needsNode() {
-  if (Number.parseInt(process.versions.node, 10) >= NEEDED) return false;
+  // `npm run` puts node_modules/.bin first in PATH: this may be the Node that was installed there before.
+  const isInstalled = process.execPath.startsWith(join(ROOT, 'node_modules', '/'));
+  if (!isInstalled && Number.parseInt(process.versions.node, 10) >= NEEDED) return false;
   return process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 }
 

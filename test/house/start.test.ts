@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { stripVTControlCharacters } from 'node:util';
@@ -48,6 +48,17 @@ verifies('L6', '`npm start` runs `heddle up` with its arguments, and exits with 
   const cwd = clone(REPORTS);
   const { code, stdout, stderr } = runCommand([process.execPath, 'tools/start.mjs', '--port', '0'], { cwd });
   expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: 'up --port 0\n', stderr: '' });
+});
+
+verifies('L6', 'a new lockfile keeps the Node that npm installed, though that Node runs the installation', () => {
+  const npm = '#!/bin/sh\necho "$@" > npm-arguments\necho {} > node_modules/.package-lock.json\n';
+  const cwd = clone(REPORTS, { ...INSTALLED, 'fake/npm': npm, 'node_modules/node-here/README': '' });
+  chmodSync(join(cwd, 'fake/npm'), 0o755);
+  const installed = join(cwd, 'node_modules/node-here/node');
+  copyFileSync(process.execPath, installed, constants.COPYFILE_FICLONE);
+  utimesSync(join(cwd, 'node_modules/.package-lock.json'), 1, 1); // Older than the lockfile.
+  runCommand([installed, 'tools/start.mjs'], { cwd, env: { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` } });
+  expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toContain('--include=optional');
 });
 
 verifies('L6', 'a clone without node_modules is installed first with `npm ci`, and the output names it', () => {
