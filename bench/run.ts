@@ -23,43 +23,35 @@ const [reps, calls, warmUp] = [Number(values.reps), Number(values.calls), Number
 const only = values.only?.split(',');
 const results: Record<string, unknown> = { node: process.version, date: new Date().toISOString(), reps, calls, warmUp };
 
-for (const suite of values.suites.split(',')) {
-  if (suite === 'start-up') {
-    const measured = await runStartUpSuite(reps);
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showStartUpSuite(measured));
-  } else if (suite === 'connect') {
-    const measured = await runConnectSuite(reps);
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showConnectSuite(measured));
-  } else if (suite === 'list') {
-    const measured = await runListSuite(reps);
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showListSuite(measured));
-  } else if (suite === 'credentials') {
-    const measured = await runCredentialsSuite({ reps, calls });
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showCredentialsSuite(measured));
-  } else if (suite === 'governance') {
-    const measured = await runGovernanceSuite({ reps, calls, warmUp });
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showGovernanceSuite(measured));
-  } else if (suite === 'background') {
-    const measured = await runBackgroundSuite({ reps, calls });
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showBackgroundSuite(measured));
-  } else if (suite === 'builtin') {
-    const measured = await runBuiltinSuite({ reps });
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showBuiltinSuite(measured));
-  } else if (suite === 'stdio' || suite === 'http') {
-    const measured = await runGatewaySuite({ kind: suite, reps, calls, warmUp, only });
-    results[suite] = measured;
-    if (!values.json) process.stdout.write(showGatewaySuite(suite, measured));
-  } else {
-    throw new Error(
-      `${suite} is not a suite; those are stdio, http, start-up, connect, list, credentials, governance, background and builtin.`,
-    );
-  }
+/** Runs a suite, and returns what it measured beside the text that shows it. */
+const suite =
+  <T>(run: () => Promise<T>, show: (measured: T) => string) =>
+  async (): Promise<{ readonly measured: unknown; readonly shown: string }> => {
+    const measured = await run();
+    return { measured, shown: show(measured) };
+  };
+const gateway = (kind: 'stdio' | 'http') =>
+  suite(
+    () => runGatewaySuite({ kind, reps, calls, warmUp, only }),
+    (measured) => showGatewaySuite(kind, measured),
+  );
+const SUITES = new Map([
+  ['stdio', gateway('stdio')],
+  ['http', gateway('http')],
+  ['start-up', suite(() => runStartUpSuite(reps), showStartUpSuite)],
+  ['connect', suite(() => runConnectSuite(reps), showConnectSuite)],
+  ['list', suite(() => runListSuite(reps), showListSuite)],
+  ['credentials', suite(() => runCredentialsSuite({ reps, calls }), showCredentialsSuite)],
+  ['governance', suite(() => runGovernanceSuite({ reps, calls, warmUp }), showGovernanceSuite)],
+  ['background', suite(() => runBackgroundSuite({ reps, calls }), showBackgroundSuite)],
+  ['builtin', suite(() => runBuiltinSuite({ reps }), showBuiltinSuite)],
+]);
+
+for (const name of values.suites.split(',')) {
+  const run = SUITES.get(name);
+  if (!run) throw new Error(`${name} is not a suite; those are ${[...SUITES.keys()].join(', ')}.`);
+  const { measured, shown } = await run();
+  results[name] = measured;
+  if (!values.json) process.stdout.write(shown);
 }
 if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);

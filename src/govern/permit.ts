@@ -6,6 +6,7 @@ import type { Clock } from '../core/time.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { Decide } from './decide.ts';
 import { openingRecord } from './opening-record.ts';
+import { isByMode } from './policy/mode-rules.ts';
 import type { Taints } from './policy/taints.ts';
 
 /** The step from a resolved to a decided call. Throws PERMISSION_DENIED. */
@@ -59,7 +60,7 @@ const withTaint =
  * be lost. A rule that asks is newer than the call, and counts.
  */
 function asBegun(decision: Decision, { approved }: Pick<ServerContinuation, 'approved'>): Decision {
-  if (decision.effect !== 'ask' || approved || !decision.rule.startsWith('mode ')) return decision;
+  if (decision.effect !== 'ask' || approved || !isByMode(decision)) return decision;
   return { ...decision, effect: 'allow', reason: 'The call was allowed when it began.' };
 }
 

@@ -10,6 +10,9 @@ const MODES = ['open', 'guarded', 'strict'] as const satisfies readonly Mode[];
 export const stricterMode = (one: Mode, other: Mode): Mode => (MODES.indexOf(one) > MODES.indexOf(other) ? one : other);
 
 const OPEN: Decision = { effect: 'allow', rule: 'mode open', reason: 'Mode open needs no approvals.' };
+/** Returns true if no rule matched, so that the mode decided. */
+export const isByMode = ({ rule }: Decision): boolean => rule.startsWith('mode ');
+
 /** The decision of mode guarded on a target without risks. Arguments may change it. */
 export const UNSUSPICIOUS: Decision = { effect: 'allow', rule: 'mode guarded', reason: 'No risk was found.' };
 
