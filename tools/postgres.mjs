@@ -1,24 +1,12 @@
 // Runs a command with a temporary PostgreSQL server for tests: `node tools/postgres.mjs -- command args…`, or `startPostgres()`.
-import { spawnSync } from 'node:child_process';
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer } from 'node:net';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runChild } from './child.mjs';
+import { accountOf, freePort, installPackage, isRoot, runQuietly, runWithServices } from './service.mjs';
 
 const SERVERS = '/usr/lib/postgresql';
 const CLUSTER_SETTINGS = '/etc/postgresql-common/createcluster.conf';
-const isRoot = process.getuid?.() === 0;
 
 /**
  * Starts an empty server on a free port of 127.0.0.1. As root, installs Debian's package first if it is missing.
@@ -28,7 +16,7 @@ const isRoot = process.getuid?.() === 0;
 export async function startPostgres() {
   const programs = findPrograms() ?? installPrograms();
   // PostgreSQL refuses to run as root.
-  const account = isRoot ? accountOf('postgres') : undefined;
+  const account = isRoot ? findAccount() : undefined;
   const home = mkdtempSync(join(tmpdir(), 'heddle-postgres-'));
   const folder = join(home, 'data');
   const run = (program, ...args) => runAs(account, join(programs, program), args);
@@ -70,60 +58,20 @@ function installPrograms() {
     mkdirSync(join(CLUSTER_SETTINGS, '..'), { recursive: true });
     writeFileSync(CLUSTER_SETTINGS, 'create_main_cluster = false\n');
   }
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  runQuietly('apt-get', ['update', '-qq'], { env });
-  const keepSettings = ['-o', 'Dpkg::Options::=--force-confold'];
-  runQuietly('apt-get', ['install', '-qq', '-y', '--no-install-recommends', ...keepSettings, 'postgresql'], { env });
+  installPackage('postgresql');
   const programs = findPrograms();
   if (!programs) throw new Error(`The package postgresql was installed, but there is no server in ${SERVERS}.`);
   return programs;
 }
 
-function accountOf(name) {
-  const line = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .find((entry) => entry.startsWith(`${name}:`));
-  if (!line) throw new Error(`There is no user \`${name}\` to run PostgreSQL as. Install the package \`postgresql\`.`);
-  const [, , uid, gid] = line.split(':');
-  return { uid: Number(uid), gid: Number(gid) };
+function findAccount() {
+  const account = accountOf('postgres');
+  if (!account) throw new Error('There is no user `postgres` to run PostgreSQL as. Install the package `postgresql`.');
+  return account;
 }
 
 function runAs(account, program, args) {
   runQuietly(program, args, { ...account, cwd: '/' });
 }
 
-/** Runs a program without output. Throws with its stderr if it fails. */
-function runQuietly(program, args, options) {
-  const { status, error, stderr } = spawnSync(program, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stderr}`);
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-async function main() {
-  const [command, ...args] = process.argv.slice(process.argv.indexOf('--') + 1);
-  if (!process.argv.includes('--') || !command) {
-    throw new Error('The command is missing: `node tools/postgres.mjs -- command args…`.');
-  }
-  const postgres = await startPostgres();
-  try {
-    const env = { ...process.env, HEDDLE_TEST_POSTGRES: postgres.url };
-    const { code } = await runChild(command, args, { env, stdio: 'inherit' });
-    process.exitCode = code;
-  } finally {
-    await postgres.stop();
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runWithServices({ HEDDLE_TEST_POSTGRES: startPostgres });

@@ -35,7 +35,7 @@ async function check(name, command) {
 async function vitest() {
   const results = join(scratch, 'vitest.json');
   const run = ['vitest', 'run', '--reporter=minimal', '--reporter=json', `--outputFile.json=${results}`];
-  const { code, output, seconds } = await step(quick ? run : ['node', 'tools/postgres.mjs', '--', ...run], {
+  const { code, output, seconds } = await step(quick ? run : ['node', 'tools/services.mjs', '--', ...run], {
     HEDDLE_TEST_SCALE: soak ? 'full' : (process.env.HEDDLE_TEST_SCALE ?? ''),
   });
   const counts = readCounts(results, code);
