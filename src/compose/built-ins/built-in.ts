@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Config, ServerConfig } from '../../config/config.ts';
+import type { PreviewCall } from '../../core/call/preview.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { inProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';
@@ -13,6 +14,8 @@ export interface BuiltIn {
   configOf(config: Config): ServerConfig | undefined;
   /** Serves one connection. All connections share what the object has opened. */
   readonly serve: Serve;
+  /** Describes a call for its approver. It may open what a call opens. */
+  readonly preview?: PreviewCall;
   close(): Promise<void>;
 }
 
