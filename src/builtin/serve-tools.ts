@@ -53,7 +53,8 @@ export async function serveTools(transport: Transport, server: ToolServer): Prom
       const result = await handle(params, signal);
       if (!modern) return result;
       const cache = method === 'tools/call' ? undefined : NOT_CACHED;
-      return { resultType: 'complete', ...cache, ...result, _meta: { [META.serverInfo]: { name, version } } };
+      const meta = isObject(result._meta) ? result._meta : undefined;
+      return { resultType: 'complete', ...cache, ...result, _meta: { ...meta, [META.serverInfo]: { name, version } } };
     },
   });
   await peer.start();

@@ -27,7 +27,7 @@ export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
     value: 'MS',
     help: 'Longest wait for the result (default: the configured timeout, else 30000)',
   },
-  yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval' },
+  yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval; db_execute asks all the same' },
   'wait-approval': {
     type: 'string',
     value: 'TIME',
@@ -85,8 +85,7 @@ export async function runAtTerminal(heddle: CommandHeddle, call: Call, input: In
   const waitMs = await readWait(input);
   // The approval that the user has given at this terminal.
   let approved: string | undefined;
-  const dispatch: Handler = (one) =>
-    heddle.dispatch(approved !== undefined && isFor(approved, one) ? { ...one, approved: 'self' } : one);
+  const dispatch: Handler = (one) => heddle.dispatch(withVerdict(one, approved));
   return runToCompletion(dispatch, call, {
     ask: askUser,
     describe,
@@ -99,7 +98,13 @@ export async function runAtTerminal(heddle: CommandHeddle, call: Call, input: In
   });
 }
 
-const isFor = (id: string, { continuation }: Call) => continuation?.kind === 'approval' && continuation.id === id;
+/** Adds the verdict of the user to the approval that it is about. `--yes` decides about no requested approval. */
+function withVerdict(call: Call, approvedHere: string | undefined): Call {
+  const { continuation } = call;
+  if (continuation?.kind !== 'approval') return call;
+  const { approved: _, ...rest } = call;
+  return continuation.id === approvedHere ? { ...rest, approved: 'self' } : rest;
+}
 
 async function readWait(input: Input): Promise<number | undefined> {
   const text = input.text('wait-approval');

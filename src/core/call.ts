@@ -187,6 +187,8 @@ export interface Facts {
   /** MCP's `openWorldHint`: interacts with external entities such as the web. */
   readonly openWorld: boolean;
   readonly requiresApproval: boolean;
+  /** `always`: each call needs an approval of its own, whatever rules, mode and standing approvals say. Built-ins only. */
+  readonly approval?: 'always';
   /** True only for the in-process servers that ship with Heddle; never derived from a name. */
   readonly builtin: boolean;
   readonly timeoutMs?: number;

@@ -1,9 +1,13 @@
+import { OUTCOME_META } from '../core/call/unknown-outcome.ts';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { RESERVED_META_PREFIX } from '../wire/mcp.ts';
 
-/** Tests whether a `_meta` key is reserved by MCP. Such a key concerns only the two peers of one connection. */
-export const isReservedMetaKey = (key: string): boolean => key.startsWith(RESERVED_META_PREFIX);
+/**
+ * Tests whether a `_meta` key is reserved. One of MCP concerns only the two peers of one connection; `dev.heddle/outcome`
+ * is for built-in tools, and a client must not take that of another server for Heddle's.
+ */
+export const isReservedMetaKey = (key: string): boolean => key.startsWith(RESERVED_META_PREFIX) || key === OUTCOME_META;
 
 /** Removes the reserved `_meta` keys from a server's result. Returns the same object if there are none. */
 export function withoutReserved(value: JsonObject): JsonObject {

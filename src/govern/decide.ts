@@ -68,6 +68,11 @@ export function policyOf(
 export type Decide = (caller: Caller, target: Target, sent?: Sent) => Decision;
 
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
+const ALWAYS_ASKS: Decision = {
+  effect: 'ask',
+  rule: 'built-in',
+  reason: 'Each call of this tool needs an approval of its own: no rule, mode, standing approval or `--yes` gives it.',
+};
 const NOT_SHOWN: Decision = {
   effect: 'deny',
   rule: 'capabilities',
@@ -122,8 +127,10 @@ export function modeFor(policy: Policy, named: NamedProfile | undefined, target:
 /** Returns the last step of each decision: the rules, else the mode. */
 function concluder(policy: Policy, named: NamedProfile | undefined) {
   return (target: Target, byRules: Decision | undefined): Decision => {
-    const { builtin, readOnly } = target.facts;
-    if (byRules && (byRules.effect !== 'allow' || !policy.hasInvalidRules)) return byRules;
+    const { builtin, readOnly, approval } = target.facts;
+    if (byRules && byRules.effect !== 'allow') return byRules;
+    if (approval === 'always') return ALWAYS_ASKS;
+    if (byRules && !policy.hasInvalidRules) return byRules;
     return builtin && readOnly ? BUILT_IN : decideByMode(modeFor(policy, named, target), target);
   };
 }

@@ -4,7 +4,7 @@ import type { ServerEntry } from '../../config/schema/schema.ts';
 import type { Facts, JsonObject } from '../../core/call.ts';
 import { plainFacts } from '../../core/fixtures.ts';
 import { anEntry, catalogOf, tool } from '../fixtures.ts';
-import { factsOf } from './facts.ts';
+import { factsOf, strictest } from './facts.ts';
 
 type Case = readonly [what: string, said: JsonObject, entry: ServerEntry, expected: Partial<Facts>];
 
@@ -128,4 +128,15 @@ verifies('C4', 'handles tools named like members of Object.prototype', () => {
   for (const name of names) expect(catalog.find(`s.${name}`)).toMatchObject({ name });
   expect(catalog.called('constructor')).toHaveLength(1);
   expect(catalog.find('valueOf')).toBeUndefined();
+});
+
+verifies('C8', 'believes only a built-in server that each call of a tool needs an approval', () => {
+  const definition = tool('db_execute', own({ approval: 'always' }));
+  expect(factsOf(definition, { entry: untrusted, builtin: true }).approval).toBe('always');
+  for (const entry of [untrusted, trusted, undefined]) {
+    expect(factsOf(definition, { entry, builtin: false }).approval).toBeUndefined();
+  }
+  expect(factsOf(tool('t', own({ approval: 'never' })), { entry: untrusted, builtin: true }).approval).toBeUndefined();
+  expect(strictest([plainFacts, { ...plainFacts, approval: 'always' }]).approval).toBe('always');
+  expect(strictest([plainFacts, plainFacts]).approval).toBeUndefined();
 });

@@ -41,6 +41,7 @@ export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Fact
     openWorld: !trusted || hints.openWorldHint !== false,
     requiresApproval: set.requiresApproval ?? own.requiresApproval === true,
     builtin,
+    ...(builtin && own.approval === 'always' && { approval: 'always' as const }),
     ...defined(declaredFacts(set, own, { entry, builtin })),
   };
 }
@@ -98,6 +99,7 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
     ...(costs.length > 0 && { costPerCall: Math.max(...costs) }),
     ...(requires.length > 0 && { requires }),
     ...(taints.length > 0 && { taints }),
+    ...(all.some(({ approval }) => approval === 'always') && { approval: 'always' as const }),
     riskLevel: all.map(({ riskLevel }) => riskLevel).reduce(stricterRisk),
     readOnly: all.every(({ readOnly }) => readOnly),
     destructive: all.some(({ destructive }) => destructive),

@@ -2,8 +2,10 @@ import { callAt, nameAt } from '../../core/call/equivalent.ts';
 import { nameFor } from '../../core/call/name-for.ts';
 import { isRepeatable } from '../../core/call/repeatable.ts';
 import { isTaskPoll } from '../../core/call/task.ts';
+import { hasUnknownOutcome } from '../../core/call/unknown-outcome.ts';
 import type { ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Servers } from '../../upstream/servers.ts';
@@ -132,11 +134,23 @@ async function connectAndSend(servers: AttemptOptions['servers'], server: string
 }
 
 function conclude(server: string, call: ResolvedCall, end: End): Tried {
-  if ('result' in end) return end;
+  if ('result' in end) return call.target.facts.builtin ? ofBuiltIn(server, call, end.result) : end;
   const { thrown, sent } = end;
   // The call was not sent, so it had no effect.
   if (!sent) return { failure: thrown, mayGoOn: !call.signal.aborted };
   return { failure: toOutcomeUnknown(call, server, thrown), mayGoOn: mayTryNext(call, thrown) };
+}
+
+/** Converts the result of a built-in tool whose outcome is unknown. No other server can report that. */
+function ofBuiltIn(server: string, call: ResolvedCall, result: Result): Tried {
+  if (!hasUnknownOutcome(result)) return { result };
+  const { content } = result.value;
+  const texts = (Array.isArray(content) ? content : []).flatMap((one) =>
+    isObject(one) && typeof one.text === 'string' ? one.text : [],
+  );
+  const message = `${texts.join(' ')} ${nameFor(call)} may have happened or not; it was not repeated.`;
+  const failure = new HeddleError('OUTCOME_UNKNOWN', message.trimStart(), { details: { server } });
+  return { failure, mayGoOn: false };
 }
 
 /** Returns the key of breakers and metrics: the tool, or '' for all other calls, which may have any number of names. */

@@ -75,10 +75,11 @@ async function requireEffect({ effect, rule, file, inForce }: Wanted, heddle: He
   );
 }
 
-function fixFor({ rule, at }: OverridingRule): string {
+function fixFor({ rule, effect, at }: OverridingRule): string {
   const [, pattern] = /^permissions\.(?:ask|deny): (.+)$/.exec(rule) ?? [];
   if (pattern !== undefined)
     return `Remove that first: \`${quoteCommand(['heddle', 'permissions', 'forget', pattern])}\`.`;
+  if (rule === 'built-in' && effect === 'ask') return 'Leave it out: each call of the tool is approved by itself.';
   if (rule === 'built-in') return 'Deny the tool, or turn the built-in server off with `builtins` in heddle.json.';
   if (rule === 'managed settings') return 'Ask the administrator of this machine.';
   return at === undefined ? `Change \`${rule}\` first.` : `Change it there first: ${at.file}:${at.line}.`;

@@ -9,7 +9,9 @@ export function describeApprovals(count: ApprovalCount, configFile?: string): { 
   const start = `${needApproval} of ${whose} ${needApproval === 1 ? 'asks' : 'ask'} for approval`;
   const options = configFile === undefined ? [] : ['--config', configFile];
   const why = left === 0 ? '' : `${left === needApproval ? '' : `, ${left} of them`} by ${leftBy.join(', ')}`;
-  const shows = `\`${quoteCommand(['heddle', 'permissions', ...options])}\` shows where that rule is written.`;
+  const shows = leftBy.every((rule) => rule === 'built-in')
+    ? 'No rule allows that: each call is approved by itself.'
+    : `\`${quoteCommand(['heddle', 'permissions', ...options])}\` shows where that rule is written.`;
   const command = `\`${quoteCommand(['heddle', 'permissions', 'allow', ...allow, ...options])}\``;
   const allows = `${command} allows ${left > 0 ? `the other ${needApproval - left}` : needApproval === 1 ? 'it' : 'them'}`;
   const fix = allow.length === 0 ? shows : left > 0 ? `${allows}; ${shows}` : `${allows}.`;

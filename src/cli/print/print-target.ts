@@ -78,7 +78,8 @@ function traitsOf(facts: Facts): readonly string[] {
     idempotent: facts.idempotent,
     concurrent: facts.concurrent,
     'open world': facts.openWorld,
-    'asks first': facts.requiresApproval,
+    'asks first': facts.requiresApproval && facts.approval !== 'always',
+    'always asks': facts.approval === 'always',
   };
   return Object.entries(traits).flatMap(([trait, holds]) => (holds ? [trait] : []));
 }

@@ -18,7 +18,8 @@ const toSentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slic
 
 /** Returns the change of configuration that removes the need for approval. `permissions.allow` overrides only the mode. */
 export function looseningOf({ kind, target, decision: { rule } }: DecidedCall): string {
-  const { publicName, servers } = target;
+  const { publicName, servers, facts } = target;
+  if (facts.approval === 'always') return 'ask an approver: no rule allows it without an approval';
   if (rule.startsWith('mode ')) {
     return kind === 'tool'
       ? `allow it with \`heddle permissions allow ${publicName}\``

@@ -36,7 +36,10 @@ export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>,
   }
   const plan = await planOf(first, flow.settings().approvals, flow.clock());
   const approving: ApprovingCall = { call: first, next, plan, binding, inputResponses, flow };
-  if (isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) return selfApproved(approving, found);
+  const mayApproveItself = found !== undefined || call.target.facts.approval !== 'always';
+  if (mayApproveItself && isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) {
+    return selfApproved(approving, found);
+  }
   const own = await approvedBefore(found, approving);
   if (own) return useApproval(own, approving);
   const covered = await coveredByStanding(approving, found);

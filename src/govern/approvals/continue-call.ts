@@ -35,7 +35,8 @@ export async function continueCall(
   }
   if (isAllowed) return next(call);
   const plan = await planOf(call, flow.settings().approvals, flow.clock());
-  if (isSelfApproved && isDecidedByRequester(plan, call.caller)) {
+  const mayApproveItself = isSelfApproved && call.target.facts.approval !== 'always';
+  if (mayApproveItself && isDecidedByRequester(plan, call.caller)) {
     return next({ ...call, approval: { how: 'self', by: [call.caller.id] } });
   }
   throw cannotRequest(call, 'The call began without an approval, and its server has it already.', 'Call again.');

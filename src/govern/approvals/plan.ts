@@ -34,9 +34,12 @@ export async function planOf(
   return withoutStanding(plan, call);
 }
 
-/** Leaves out standing approvals of sampling requests: each is another text for the model of the caller. */
-const withoutStanding = (plan: ApprovalPlan, { sampling }: PlannedCall): ApprovalPlan =>
-  sampling ? { ...plan, allowsStanding: false } : plan;
+/**
+ * Leaves out standing approvals of tools that always need one of their own, and of sampling requests: each is another
+ * text for the model of the caller.
+ */
+const withoutStanding = (plan: ApprovalPlan, { sampling, target }: PlannedCall): ApprovalPlan =>
+  sampling || target.facts.approval === 'always' ? { ...plan, allowsStanding: false } : plan;
 
 /** Returns the plan of one rule. A rule that needs several decisions allows no standing approval. */
 export const toPlan = (rule: ApprovalRule, timeoutMs: number): ApprovalPlan => ({

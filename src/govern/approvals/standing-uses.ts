@@ -124,7 +124,7 @@ export interface NewStanding {
 /** Throws INPUT_INVALID if an approval cannot become a standing one, or its own arguments do not match. */
 export function requireStandingPossible(approval: StoredApproval, wish: StandingWish): void {
   const { allowsStanding, session, subject, id } = approval;
-  if (!allowsStanding) throw noStanding(id, 'its rule allows none');
+  if (!allowsStanding) throw noStanding(id, 'its tool or its rule allows none');
   if (wish.session && approval.via === 'cli') throw noStanding(id, 'a command ends with its session');
   if (wish.session && session === undefined) throw noStanding(id, 'its requester has no session');
   const globs = { arguments: wish.arguments ?? {} };
