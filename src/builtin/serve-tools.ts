@@ -117,7 +117,7 @@ async function callTool(server: ToolServer, params: JsonObject, signal: AbortSig
   try {
     return await tool.run(input, signal, clientRoots);
   } catch (thrown) {
-    if (thrown instanceof ToolFailure) return failed(thrown.message);
+    if (thrown instanceof ToolFailure) return failed(thrown.message, thrown.code);
     if (!signal.aborted) server.trouble?.(thrown instanceof Error ? thrown : new Error(String(thrown)));
     // The error may name files of this machine, so its text is not passed on.
     return failed(
@@ -132,6 +132,8 @@ export function structured(value: JsonObject, ...notes: readonly string[]): Json
   return { content, structuredContent: value };
 }
 
-function failed(text: string): JsonObject {
-  return { isError: true, content: [{ type: 'text', text }] };
+function failed(text: string, code?: string): JsonObject {
+  const unknown = code === 'OUTCOME_UNKNOWN' ? { 'dev.heddle/outcome': 'unknown' } : {};
+  const meta = code === undefined ? {} : { _meta: { 'dev.heddle/code': code, ...unknown } };
+  return { isError: true, content: [{ type: 'text', text }], ...meta };
 }

@@ -1,5 +1,8 @@
 /** A failure of a tool, with a message for the model: what happened, why, and what to do instead. */
 export class ToolFailure extends Error {
+  /** The reason for programs, in `_meta` of the result. */
+  readonly code?: string;
+
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'ToolFailure';

@@ -21,7 +21,7 @@ export type DatabaseFailureCode =
 
 /** A failure of a database call. Its message has no address, user or password. */
 export class DatabaseFailure extends ToolFailure {
-  readonly code: DatabaseFailureCode;
+  override readonly code: DatabaseFailureCode;
 
   constructor(code: DatabaseFailureCode, message: string, options?: ErrorOptions) {
     super(message, options);

@@ -16,6 +16,17 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Sorts names by their likeness to `word`. A name that contains it comes before others. */
+export function nearestFirst(word: string, names: Iterable<string>): readonly string[] {
+  const wanted = word.toLowerCase().slice(0, LONGEST);
+  const rated = [...names].map((name) => {
+    const other = name.toLowerCase();
+    const edits = editsBetween(wanted, other.slice(0, LONGEST));
+    return { name, distance: wanted !== '' && other.includes(wanted) ? Math.min(edits, 1) : edits };
+  });
+  return rated.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1)).map(({ name }) => name);
+}
+
 // A third of the letters may differ, and at least one.
 function allowedEdits(length: number): number {
   return Math.max(1, Math.floor(length / 3));

@@ -1,0 +1,65 @@
+import type { CallPreview } from '../../core/call/preview.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { cutText } from '../../core/text/cut-text.ts';
+import { ToolFailure } from '../tool-failure.ts';
+import type { Connections } from './connections.ts';
+import type { ConnectionOptions, Statement } from './database.ts';
+import { DatabaseFailure } from './database-failure.ts';
+import { readExecution } from './execute.ts';
+import { runOn } from './run-on.ts';
+
+// An approver does not wait longer for an estimate.
+const ESTIMATE_MS = 2000;
+const MAX_SHOWN_PARAMS = 100;
+const MAX_SHOWN_CHARS = 500;
+
+/** Checks a call of `db_execute` and describes it: the exact SQL, the parameters, the estimate of the database. */
+export async function previewExecution(
+  connections: Connections,
+  input: JsonObject,
+  signal: AbortSignal,
+): Promise<CallPreview> {
+  try {
+    const { connection, statement } = readExecution(input, connections);
+    const estimate = await estimateOf(connections, { connection, statement }, signal);
+    return { text: textOf(connection, statement, estimate) };
+  } catch (thrown) {
+    if (thrown instanceof ToolFailure) return { refused: thrown.message };
+    throw thrown;
+  }
+}
+
+interface Execution {
+  readonly connection: ConnectionOptions;
+  readonly statement: Statement;
+}
+
+async function estimateOf(
+  connections: Connections,
+  { connection, statement }: Execution,
+  signal: AbortSignal,
+): Promise<string> {
+  const tools = { connections, queryTimeoutMs: ESTIMATE_MS, maxRows: 1 };
+  try {
+    return await runOn(tools, { connection: connection.name, signal }, (database, run) =>
+      database.preview(statement, run),
+    );
+  } catch (thrown) {
+    // The statement is checked again when it runs.
+    const isLate = thrown instanceof DatabaseFailure && (thrown.code === 'TIMED_OUT' || thrown.code === 'CANCELLED');
+    if (isLate) return `No estimate: ${thrown.message}`;
+    throw thrown;
+  }
+}
+
+function textOf({ name, type }: ConnectionOptions, { sql, params }: Statement, estimate: string): string {
+  const shown = params.slice(0, MAX_SHOWN_PARAMS).map((value: Json, at) => {
+    return `  ${at + 1}: ${cutText(JSON.stringify(value), MAX_SHOWN_CHARS)}`;
+  });
+  const more = params.length - shown.length;
+  const parameters = [
+    ...(shown.length > 0 ? ['Parameters:', ...shown] : ['No parameters.']),
+    ...(more > 0 ? [`  and ${more} more, see the arguments`] : []),
+  ];
+  return [`Connection: ${name} (${type})`, 'SQL:', sql, ...parameters, estimate].join('\n');
+}
