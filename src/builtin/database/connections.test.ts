@@ -76,14 +76,14 @@ verifies('C13', 'closes only a changed or removed database, after its calls', as
   await calls[2];
   list = [connection('a'), connection('b', { password: 'other' })];
   connections.update();
-  await until(() => log.includes('close c'));
+  await until('c is closed', () => log.includes('close c'));
   const changed = connections.use('b', calm, async () => 'new');
   openings[3]?.resolve(database('new b'));
   expect(await changed).toBe('new');
   expect(log).not.toContain('close b');
   gates.b?.resolve();
   await calls[1];
-  await until(() => log.includes('close b'));
+  await until('b is closed', () => log.includes('close b'));
   expect(log).not.toContain('close a');
   gates.a?.resolve();
   await connections.close();
