@@ -98,7 +98,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));
   const closeStore = await writeCheckpoints(options, store);
   const running = { store, changes, notified, catalog, servers, metrics, registered, serverRequests, watchdog, env };
-  return createHeddle({ active, clock, wallClock, options, auth, ...running }, async () => {
+  return createHeddle({ active, clock, wallClock, options, auth, builtIns, ...running }, async () => {
     closing.abort();
     serverRequests.suspendedCalls.close();
     if (watching) watching.close();

@@ -11,6 +11,7 @@ import { type Decide, hidesServer } from '../govern/decide.ts';
 import type { BudgetOptions } from '../govern/limits/budget-windows.ts';
 import { pipeline } from '../govern/pipeline.ts';
 import { openTaints } from '../govern/policy/taints.ts';
+import type { PreviewOf } from '../govern/preview-call.ts';
 import { rates } from '../govern/rate-limit.ts';
 import { type StageOptions, type Stages, stageNames, stages } from '../govern/stages.ts';
 import type { Heddle } from '../heddle.ts';
@@ -119,11 +120,18 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     budgets: budgetsOf(parts),
     hooks: hooksOf(parts, { openFlow: approvals, taints }),
     approvals,
+    previewOf: previewsOf(parts),
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
     taints,
   });
 }
+
+/** Finds the preview of a tool. A configured server that has the name of a built-in one is not it. */
+const previewsOf =
+  ({ builtIns }: Pick<RunningParts, 'builtIns'>): PreviewOf =>
+  ({ facts, servers: [server] }) =>
+    facts.builtin ? builtIns.find(({ name }) => name === server)?.preview : undefined;
 
 const outputChecksOf = (active: () => ActiveConfig) => (server: string) =>
   active().configs.get(server)?.entry?.outputCheck ?? 'flag';

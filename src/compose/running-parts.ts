@@ -10,6 +10,7 @@ import type { ServerRequests } from '../upstream/elicitation/server-requests.ts'
 import type { Notifications } from '../upstream/lifecycle/notifications.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { ActiveConfig } from './active-config.ts';
+import type { BuiltIn } from './built-ins/built-in.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import type { RegisteredServers } from './registered-servers.ts';
 
@@ -29,5 +30,6 @@ export interface RunningParts {
   readonly watchdog: Watchdog;
   readonly auth: AuthParts;
   readonly env: Environment;
+  readonly builtIns: readonly BuiltIn[];
   readonly options: HeddleOptions;
 }

@@ -11,6 +11,7 @@ import { budget } from './limits/budget.ts';
 import type { BudgetOptions } from './limits/budget-windows.ts';
 import { type Permit, permit } from './permit.ts';
 import type { Taints } from './policy/taints.ts';
+import type { PreviewOf } from './preview-call.ts';
 import { type Rates, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
 import { type Subject, trace } from './trace.ts';
@@ -37,6 +38,8 @@ export interface StageOptions {
   readonly hooks?: CurrentHooks;
   readonly reads: ReadStages;
   readonly approvals: OpenApprovalFlow;
+  /** Finds the preview of a tool, which approvers see; without it no tool has one. */
+  readonly previewOf?: PreviewOf;
   readonly clock?: Clock;
   /** The labels of sessions, if rules look at them. */
   readonly taints?: Taints;
@@ -61,6 +64,7 @@ export function stages({
   hooks: currentHooks = () => undefined,
   reads: { cache, coalesce, followUpdates },
   approvals,
+  previewOf,
   clock = Date.now,
   taints,
 }: StageOptions): Stages {
@@ -69,7 +73,7 @@ export function stages({
     resolved: [rateLimit(rates), budget(budgets), hookStage(currentHooks), validateInput()],
     permit: permit({ decide, log, clock, taints }),
     decided: [
-      ...[approve(approvals), recordIntent(log, { clock, taints }), deadline()],
+      ...[approve(approvals, previewOf), recordIntent(log, { clock, taints }), deadline()],
       ...[cache, coalesce, followUpdates],
     ],
   };

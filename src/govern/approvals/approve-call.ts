@@ -5,6 +5,7 @@ import type { DecidedCall, Handler, InputResponses, Result } from '../../core/ca
 import { HeddleError } from '../../core/errors.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
+import { refusedResult } from '../preview-call.ts';
 import { alreadyUsed, cancelledCall, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { approvalKind, bindingOf, digestOf } from './binding.ts';
@@ -18,7 +19,11 @@ import { useStanding } from './standing-uses.ts';
 import { requireKnownEnd } from './unfinished-use.ts';
 
 /** Lets a call that needs an approval pass if it has one; else returns `waiting`, a form, or throws. */
-export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>, flow: ApprovalFlow): Promise<Result> {
+export async function approveCall(
+  call: DecidedCall,
+  next: Handler<DecidedCall>,
+  { flow, previewOf }: Pick<ApprovingCall, 'flow' | 'previewOf'>,
+): Promise<Result> {
   const { continuation } = call;
   if (continuation && continuation.kind !== 'approval') {
     return continueCall({ ...call, continuation }, next, { flow, isSelfApproved: isSelfApproved(call) });
@@ -35,7 +40,7 @@ export async function approveCall(call: DecidedCall, next: Handler<DecidedCall>,
     return next(first);
   }
   const plan = await planOf(first, flow.settings().approvals, flow.clock());
-  const approving: ApprovingCall = { call: first, next, plan, binding, inputResponses, flow };
+  const approving: ApprovingCall = { call: first, next, plan, binding, inputResponses, flow, previewOf };
   const mayApproveItself = found !== undefined || call.target.facts.approval !== 'always';
   if (mayApproveItself && isSelfApproved(call) && isDecidedByRequester(plan, call.caller)) {
     return selfApproved(approving, found);
@@ -134,9 +139,10 @@ async function selfApproved(approving: ApprovingCall, found: StoredApproval | un
   return pursue(found.id, approving, { showsForm: false });
 }
 
-/** Finds the approval of the same call, or requests one. */
+/** Finds the approval of the same call, or requests one, unless its preview refuses the call. */
 async function requested(approving: ApprovingCall): Promise<Result> {
   const approval = await requestApproval(approving);
+  if ('refused' in approval) return refusedResult(approving.call, approval.refused);
   return pursue(approval.id, approving, { showsForm: true });
 }
 

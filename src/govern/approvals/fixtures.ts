@@ -1,5 +1,6 @@
 import { SETTING_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { Settings } from '../../config/schema/schema.ts';
+import type { PreviewCall } from '../../core/call/preview.ts';
 import {
   type Caller,
   compose,
@@ -74,6 +75,7 @@ export interface Bench {
   signature: string;
   now: number;
   invoke: Handler<DecidedCall>;
+  preview: PreviewCall | undefined;
   /** Makes the other benches take the process of this one for dead. */
   die(): void;
 }
@@ -124,10 +126,20 @@ export async function approvalBench(caller: Caller = ada, shared?: RealStore): P
   });
   const closing = audit(store.audit);
   const recordOutcome: Stage<DecidedCall> = (call, next) => closing(call, () => next(call));
-  const handler = compose([recordOutcome, approve(async () => bench.flow), recordIntent(store.audit)], (call) => {
-    bench.reached.push(call);
-    return bench.invoke(call);
-  });
+  const handler = compose(
+    [
+      recordOutcome,
+      approve(
+        async () => bench.flow,
+        () => bench.preview,
+      ),
+      recordIntent(store.audit),
+    ],
+    (call) => {
+      bench.reached.push(call);
+      return bench.invoke(call);
+    },
+  );
   bench.send = (overrides = {}) =>
     handler(
       aCall({

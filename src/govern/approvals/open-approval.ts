@@ -5,6 +5,7 @@ import type { DecidedCall, Handler, InputResponses, JsonObject } from '../../cor
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
+import { type PreviewOf, previewCall } from '../preview-call.ts';
 import { cannotRequest, unattended } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { impossibleStage } from './identities.ts';
@@ -27,22 +28,29 @@ export interface ApprovingCall {
   readonly binding: string;
   readonly inputResponses: InputResponses | undefined;
   readonly flow: ApprovalFlow;
+  readonly previewOf?: PreviewOf | undefined;
+}
+
+/** The end of a call whose preview refuses it: there is nothing to approve. */
+interface RefusedByPreview {
+  readonly refused: string;
 }
 
 /**
  * Lets a call wait for the open approval of the same call, or for a new one. Throws APPROVAL_REJECTED after a recent
  * rejection, OUTCOME_UNKNOWN after a crash, and APPROVAL_REQUIRED if none can be requested.
  */
-export async function requestApproval(approving: ApprovingCall): Promise<StoredApproval> {
+export async function requestApproval(approving: ApprovingCall): Promise<StoredApproval | RefusedByPreview> {
   const { call, flow } = approving;
   for (;;) {
     const approval = await findOrOpen(approving);
+    if ('refused' in approval) return approval;
     const waiting = { principal: approval.principal, callId: call.id, approval: approval.id };
     if (await flow.calls.join(waiting, flow.clock())) return approval; // Else it was settled meanwhile.
   }
 }
 
-async function findOrOpen(approving: ApprovingCall): Promise<StoredApproval> {
+async function findOrOpen(approving: ApprovingCall): Promise<StoredApproval | RefusedByPreview> {
   const { call, binding, flow, plan, inputResponses } = approving;
   const latest = await flow.box.latest(binding);
   const current = latest && (await flow.apply(latest.id, { kind: 'time' })).approval;
@@ -51,7 +59,10 @@ async function findOrOpen(approving: ApprovingCall): Promise<StoredApproval> {
   requireNoRejection(current, now);
   const earlierCall = current && ((await requireKnownEnd(current, call, flow)) ?? recentCall(current, now));
   await requirePossible(approving);
-  const wanted = newApproval(call, { plan, binding, inputResponses, now, fileOf: flow.fileOf, earlierCall });
+  const preview = await previewCall(call, approving.previewOf);
+  if (preview && 'refused' in preview) return preview;
+  const shown = { fileOf: flow.fileOf, earlierCall, preview: preview?.lines };
+  const wanted = newApproval(call, { plan, binding, inputResponses, now: flow.clock(), ...shown });
   const opened = await flow.open(wanted);
   if ('limit' in opened) throw tooManyOpen(approving, opened.limit);
   return opened.approval;

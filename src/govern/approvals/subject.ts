@@ -25,6 +25,8 @@ export interface NewApproval {
   readonly fileOf: (server: string) => string | undefined;
   /** The id of an earlier call of the same binding that may have run. */
   readonly earlierCall?: string | undefined;
+  /** The preview lines of its tool. */
+  readonly preview?: readonly string[] | undefined;
 }
 
 /** Creates the pending approval of a call. */
@@ -53,7 +55,7 @@ export function newApproval(call: DecidedCall, options: NewApproval): StoredAppr
   };
 }
 
-function subjectOf(call: DecidedCall, { inputResponses, fileOf }: NewApproval): ApprovalSubject {
+function subjectOf(call: DecidedCall, { inputResponses, fileOf, preview }: NewApproval): ApprovalSubject {
   const { target, input, extraParams, hooked } = call;
   const { description } = target.definition;
   const located = target.servers.flatMap((server) => {
@@ -74,6 +76,7 @@ function subjectOf(call: DecidedCall, { inputResponses, fileOf }: NewApproval): 
     ...(extraParams && { extraParams }),
     ...(inputResponses && { inputResponses }),
     ...(hooked?.original && { changedByHooks: hooked.original }),
+    ...(preview && { preview }),
   };
 }
 

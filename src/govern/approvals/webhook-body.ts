@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { cutText } from '../../core/text/cut-text.ts';
+import { redactText } from '../../core/text/redact-text.ts';
 import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { sanitised } from '../sanitise.ts';
@@ -20,6 +21,7 @@ export function webhookBody(approval: StoredApproval, now: number): string {
     arguments: input,
     extraParams,
     changedByHooks,
+    preview,
   } = subject;
   return JSON.stringify({
     event: 'approval.requested',
@@ -35,6 +37,7 @@ export function webhookBody(approval: StoredApproval, now: number): string {
       arguments: cleaned(input),
       ...(extraParams && { extraParams: cleaned(extraParams) }),
       ...(changedByHooks && { changedByHooks: cleaned(changedByHooks) }),
+      ...(preview && { preview: shown(redactText(cutText(preview.join('\n'), 2 * MAX_DESCRIPTION_CHARS))) }),
       requestedBy: shown(requestedBy),
       via,
       ...(profile !== undefined && { profile }),

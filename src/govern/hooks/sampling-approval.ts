@@ -37,7 +37,7 @@ export async function isSamplingApproved(
   try {
     for (;;) {
       if (await isUsed()) return true;
-      const result = await approveCall(asking, async () => APPROVED, flow);
+      const result = await approveCall(asking, async () => APPROVED, { flow });
       if (result.kind !== 'waiting') return result.kind === 'complete';
       const endReports = reportWaiting(call, result.approval);
       await flow.settled(result.approval.id, call.signal).finally(endReports);
