@@ -7,8 +7,9 @@ import { realTimer, type Timer } from '../core/time.ts';
 /** Returns the preview of a tool; undefined if it has none. It is passed in: govern knows no built-in server. */
 export type PreviewOf = (target: Target) => PreviewCall | undefined;
 
-/** The time that a preview may take. */
+/** The time that a preview may take, then the time in which it returns what it has. */
 const PREVIEW_MS = 2000;
+const GRACE_MS = 500;
 const MAX_PREVIEW_CHARS = 131_072;
 const MAX_REFUSAL_CHARS = 4096;
 const TOO_LATE = `no estimate: the preview was not ready within ${PREVIEW_MS / 1000} s`;
@@ -26,19 +27,20 @@ export async function previewCall(
 ): Promise<PreviewLines | undefined> {
   const preview = previewOf?.(call.target);
   if (!preview) return undefined;
-  const over = new AbortController();
-  const signal = AbortSignal.any([call.signal, over.signal]);
-  const cancel = timer(PREVIEW_MS, () => over.abort());
+  const [late, over] = [new AbortController(), new AbortController()];
+  const timers = [timer(PREVIEW_MS, () => late.abort()), timer(PREVIEW_MS + GRACE_MS, () => over.abort())];
+  const signal = AbortSignal.any([call.signal, late.signal]);
   try {
-    const found = await abortable(preview(call.target.name, call.input, signal), signal);
+    const previewed = preview(call.target.name, call.input, signal);
+    const found = await abortable(previewed, AbortSignal.any([call.signal, over.signal]));
     if (found === undefined) return undefined;
     if ('refused' in found) return { refused: cutText(found.refused, MAX_REFUSAL_CHARS) };
     return { lines: cutText(found.text, MAX_PREVIEW_CHARS).split('\n') };
   } catch (thrown) {
     if (call.signal.aborted) throw thrown;
-    return { lines: [over.signal.aborted ? TOO_LATE : FAILED] };
+    return { lines: [late.signal.aborted ? TOO_LATE : FAILED] };
   } finally {
-    cancel();
+    for (const cancel of timers) cancel();
   }
 }
 

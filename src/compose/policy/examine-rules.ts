@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { type KnownNames, unmatchedRule } from '../../core/call/unmatched-rule.ts';
 import type { Finding } from '../../core/records/finding.ts';
+import { allowsTools } from '../../govern/policy/match.ts';
 import type { ActiveConfig } from '../active-config.ts';
 
 /** Reports the rules that match nothing known: each has no effect. */
@@ -19,8 +20,22 @@ export function examineRules(
       tools.map((rule) => ({ rule, in: `the approval rule ${name}` })),
     ),
   ];
-  return written.flatMap(({ rule, in: place }): Finding[] => {
+  const unmatched = written.flatMap(({ rule, in: place }): Finding[] => {
     const message = unmatchedRule(rule, known);
     return message === undefined ? [] : [{ level: 'warn', subject: 'rules', message: `In ${place}: ${message}` }];
+  });
+  return [...unmatched, ...examineStanding({ config, policy }, targets)];
+}
+
+/** Reports the standing approvals that settle no call, because each tool that they match always asks. */
+function examineStanding(
+  { config, policy }: Pick<ActiveConfig, 'config' | 'policy'>,
+  targets: Catalog['targets'],
+): readonly Finding[] {
+  return config.settings.approvals.standing.flatMap(({ tool }, at): Finding[] => {
+    const matched = targets.filter((target) => allowsTools([tool], target, policy.groups));
+    if (matched.length === 0 || matched.some(({ facts }) => facts.approval !== 'always')) return [];
+    const message = `In approvals.standing[${at}]: ${tool} has no effect. Each of its calls needs an approval of its own.`;
+    return [{ level: 'warn', subject: 'rules', message }];
   });
 }
