@@ -15,7 +15,8 @@ const MAY_IMPORT = {
   upstream: ['core', 'files', 'config', 'store', 'wire', 'schema', 'egress', 'process'],
   catalog: ['core', 'config', 'store', 'upstream', 'schema', 'translate'],
   govern: ['core', 'config', 'store', 'schema', 'cel', 'egress', 'process'],
-  builtin: ['core', 'wire', 'schema'],
+  // SQLite runs in children.
+  builtin: ['core', 'wire', 'schema', 'process'],
   'heddle.ts': ['core', 'config'],
   gateway: ['core', 'files', 'config', 'wire', 'egress', 'heddle.ts'],
   console: ['core', 'config', 'wire', 'egress', 'heddle.ts'],

@@ -1,0 +1,142 @@
+import type { Json } from '../../../core/call.ts';
+import type { ConnectionOptions, Statement } from '../database.ts';
+import { DatabaseFailure } from '../database-failure.ts';
+import { parametersOf, type SqliteToken, sqliteTokens } from './sqlite-tokens.ts';
+
+export type Purpose = 'read' | 'write' | 'explain';
+
+/** A statement that passed the check, with its values by the name or number of their parameters. */
+export interface CheckedStatement {
+  readonly sql: string;
+  /** What it does: SELECT, INSERT, CREATE and so on. */
+  readonly verb: string;
+  readonly named: Readonly<Record<string, Json>>;
+  readonly values: readonly Json[];
+}
+
+const MAX_SQL_BYTES = 100 * 1024;
+const MAX_PARAMETERS = 32_766;
+const READS: ReadonlySet<string> = new Set(['SELECT', 'VALUES', 'PRAGMA']);
+const WRITES: ReadonlySet<string> = new Set(['INSERT', 'REPLACE', 'UPDATE', 'DELETE']);
+const DEFINES: ReadonlySet<string> = new Set(['CREATE', 'ALTER', 'DROP']);
+const DEFINED: ReadonlySet<string> = new Set(['TABLE', 'INDEX', 'VIEW']);
+
+/**
+ * Checks the form of a statement before a child sees it: one statement, of a permitted kind, with the right count of
+ * values. The authorizer in the child checks what the statement does.
+ */
+export function checkStatement(
+  { sql: written, params }: Statement,
+  connection: ConnectionOptions,
+  purpose: Purpose,
+): CheckedStatement {
+  // A lone surrogate would become another character on its way to SQLite.
+  const sql = written.toWellFormed();
+  if (sql.includes('\0')) throw invalid('The statement contains a NUL character. Remove it');
+  if (Buffer.byteLength(sql) > MAX_SQL_BYTES) {
+    throw invalid(`The statement is longer than ${MAX_SQL_BYTES} bytes. Send long values in "params"`);
+  }
+  const tokens = [...sqliteTokens(sql)];
+  const end = tokens.findIndex(isSemicolon);
+  const own = end < 0 ? tokens : tokens.slice(0, end);
+  const [first] = own;
+  if (!first) throw invalid('The statement is empty. Send one SQL statement');
+  const verb = checkKind(own, connection, purpose);
+  const second = tokens.slice(own.length).find((token) => !isSemicolon(token));
+  if (second) {
+    throw refused(`A second statement begins at position ${second.at + 1}. Send one statement per call`);
+  }
+  return { sql, verb, ...valuesOf(own, params) };
+}
+
+const isSemicolon = ({ text }: SqliteToken): boolean => text === ';';
+
+/** Returns the verb of a permitted statement. Throws for all others. */
+function checkKind(tokens: readonly SqliteToken[], connection: ConnectionOptions, purpose: Purpose): string {
+  const isExplain = wordAt(tokens, 0) === 'EXPLAIN';
+  const start = isExplain ? afterExplain(tokens) : 0;
+  const verb = verbOf(tokens, start);
+  const text = wordAt(tokens, verb) ?? '';
+  const isRead = READS.has(text);
+  // A plan of a write runs nothing. EXPLAIN is no write.
+  const permitted =
+    purpose === 'write'
+      ? !isExplain && mayWrite(tokens, verb, connection)
+      : isRead || (purpose === 'explain' && mayWrite(tokens, verb, connection));
+  if (permitted) return text;
+  const token = tokens[purpose === 'write' && isExplain ? 0 : verb] ?? tokens[0];
+  const shown = token?.kind === 'word' ? token.text.slice(0, 30).toUpperCase() : 'This';
+  throw refused(
+    `${shown} at position ${(token?.at ?? 0) + 1} is not permitted on the connection "${connection.name}", ` +
+      `whose access is "${connection.access}"${allowance(connection, purpose, isRead)}`,
+  );
+}
+
+const afterExplain = (tokens: readonly SqliteToken[]): number => (wordAt(tokens, 1) === 'QUERY' ? 3 : 1);
+
+function allowance({ access, allowDdl }: ConnectionOptions, purpose: Purpose, reads: boolean): string {
+  if (purpose !== 'write') return '. Send one SELECT, WITH, VALUES or EXPLAIN';
+  if (access === 'read') return '. Use a connection with access "readwrite"';
+  if (reads) return '. Use db_query to read';
+  const ddl = allowDdl ? ', or CREATE, ALTER, DROP of a table, index or view' : ' (without allowDdl no definitions)';
+  return `. Send one INSERT, REPLACE, UPDATE or DELETE${ddl}`;
+}
+
+/** Returns the place of the verb. The common table expressions of WITH stand in parentheses before it. */
+function verbOf(tokens: readonly SqliteToken[], start: number): number {
+  if (wordAt(tokens, start) !== 'WITH') return start;
+  let depth = 0;
+  for (let index = start + 1; index < tokens.length; index++) {
+    const { text } = tokens[index] as SqliteToken;
+    if (text === '(') depth += 1;
+    else if (text === ')') depth -= 1;
+    else if (depth === 0 && isVerb(tokens, index)) return index;
+  }
+  return start;
+}
+
+/** REPLACE is a verb before INTO only: elsewhere it is a name. */
+function isVerb(tokens: readonly SqliteToken[], index: number): boolean {
+  const word = wordAt(tokens, index) ?? '';
+  if (word === 'REPLACE') return wordAt(tokens, index + 1) === 'INTO';
+  return word !== 'PRAGMA' && (READS.has(word) || WRITES.has(word));
+}
+
+/** Tests for a change of rows, or with `allowDdl` the definition of a table, index or view. */
+function mayWrite(tokens: readonly SqliteToken[], verb: number, { access, allowDdl }: ConnectionOptions): boolean {
+  const word = wordAt(tokens, verb) ?? '';
+  if (access !== 'readwrite' || WRITES.has(word)) return access === 'readwrite';
+  const object = wordAt(tokens, verb + 1);
+  const defined = (object === 'UNIQUE' ? wordAt(tokens, verb + 2) : object) ?? '';
+  return allowDdl && DEFINES.has(word) && DEFINED.has(defined);
+}
+
+function wordAt(tokens: readonly SqliteToken[], index: number): string | undefined {
+  const token = tokens[index];
+  return token?.kind === 'word' ? token.text.toUpperCase() : undefined;
+}
+
+/** Assigns the values in the order of SQLite's parameter numbers. */
+function valuesOf(tokens: readonly SqliteToken[], params: readonly Json[]) {
+  const parameters = parametersOf(tokens);
+  if (parameters.length > MAX_PARAMETERS) {
+    throw invalid(`The statement has more than ${MAX_PARAMETERS} parameters. Use fewer`);
+  }
+  if (parameters.length !== params.length) {
+    throw invalid(
+      `The statement has ${parameters.length} parameters, but "params" has ${params.length} values. ` +
+        `Send ${parameters.length === 0 ? 'none' : `exactly ${parameters.length}`}`,
+    );
+  }
+  const values: Json[] = [];
+  const named: Record<string, Json> = {};
+  for (const [index, name] of parameters.entries()) {
+    const value = params[index] ?? null;
+    if (name === undefined) values.push(value);
+    else named[name] = value;
+  }
+  return { named, values };
+}
+
+const invalid = (message: string) => new DatabaseFailure('INPUT_INVALID', `${message}.`);
+const refused = (message: string) => new DatabaseFailure('STATEMENT_REFUSED', `${message}.`);

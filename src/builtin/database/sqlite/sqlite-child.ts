@@ -1,0 +1,37 @@
+// The program of a child: it runs the requests of its parent, one at a time, and ends with its stdin.
+import { DatabaseFailure } from '../database-failure.ts';
+import { type ChildReply, type ChildRequest, COMMIT } from './child-messages.ts';
+import { type PendingCommit, runRequest } from './run-request.ts';
+
+let pending: PendingCommit | undefined;
+
+function answer(line: string): ChildReply {
+  try {
+    if (pending) {
+      const { commit } = pending;
+      pending = undefined;
+      if (line !== COMMIT) throw new Error('expected a commit');
+      return commit();
+    }
+    const result = runRequest(JSON.parse(line) as ChildRequest);
+    if (!('commit' in result)) return result;
+    pending = result;
+    return { ready: true };
+  } catch (thrown) {
+    const { code, message } =
+      thrown instanceof DatabaseFailure ? thrown : { code: 'STATEMENT_FAILED' as const, message: String(thrown) };
+    return { error: { code, message } };
+  }
+}
+
+let text = '';
+process.stdin.setEncoding('utf8');
+process.stdin.on('data', (chunk: string) => {
+  text += chunk;
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+    const line = text.slice(0, end);
+    text = text.slice(end + 1);
+    process.stdout.write(`${JSON.stringify(answer(line))}\n`);
+  }
+});
+process.stdin.on('end', () => process.exit());

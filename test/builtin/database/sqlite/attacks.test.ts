@@ -1,0 +1,131 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect } from 'vitest';
+import { DatabaseFailure } from '../../../../src/builtin/database/database-failure.ts';
+import { authorizer } from '../../../../src/builtin/database/sqlite/authorizer.ts';
+import { checkStatement } from '../../../../src/builtin/database/sqlite/check-statement.ts';
+import { openFile } from '../../../../src/builtin/database/sqlite/open-file.ts';
+import { verifies } from '../../../requirements.ts';
+import { ANALYTICS, ATTACKS, BOMBS } from './attacks.ts';
+import { aShop, fingerprintOf, OPTIONS } from './temporary-sqlite.ts';
+
+const SAFE_CODES = ['STATEMENT_REFUSED', 'STATEMENT_FAILED', 'INPUT_INVALID'];
+
+const failureOf = (task: Promise<unknown>): Promise<unknown> =>
+  task.then(
+    () => 'succeeded',
+    (error: unknown) => (error instanceof DatabaseFailure ? error.code : error),
+  );
+
+verifies('B2', 'SQLite: no attack on a read-only connection succeeds or changes the folder', async () => {
+  const { folder, open } = await aShop();
+  const before = fingerprintOf(folder);
+  const database = await open();
+  const failures = await Promise.all(
+    ATTACKS.map(async (sql) => [sql, await failureOf(database.query({ sql, params: [] }, OPTIONS))] as const),
+  );
+  expect(failures.filter(([, code]) => !SAFE_CODES.includes(String(code)))).toEqual([]);
+  expect(fingerprintOf(folder)).toEqual(before);
+  const { rows } = await database.query({ sql: 'SELECT count(*) FROM item', params: [] }, OPTIONS);
+  expect(rows).toEqual([[3]]);
+});
+
+verifies('B2', 'SQLite: a plan of an attack on a read-only connection is refused, too', async () => {
+  const { folder, open } = await aShop();
+  const before = fingerprintOf(folder);
+  const database = await open();
+  const failures = await Promise.all(
+    ATTACKS.map(async (sql) => [sql, await failureOf(database.explain({ sql, params: [] }, OPTIONS))] as const),
+  );
+  // The plan of a pragma function does not run it.
+  const harmless = /FROM pragma_/;
+  expect(failures.filter(([sql, code]) => !SAFE_CODES.includes(String(code)) && !harmless.test(sql))).toEqual([]);
+  expect(fingerprintOf(folder)).toEqual(before);
+});
+
+verifies('B2', 'SQLite: the authorizer alone stops the attacks on a writable file', async () => {
+  const { folder, file } = await aShop();
+  const before = fingerprintOf(folder);
+  process.chdir(folder);
+  for (const sql of ATTACKS) {
+    const database = new DatabaseSync(file, { allowExtension: true });
+    try {
+      database.setAuthorizer(authorizer('read').decide);
+      database.exec(sql);
+    } catch {
+      // Refused.
+    }
+    database.setAuthorizer(null);
+    expect([sql, database.isTransaction]).toEqual([sql, false]);
+    database.close();
+    expect([sql, fingerprintOf(folder)]).toEqual([sql, before]);
+  }
+  process.chdir('/');
+});
+
+verifies('B2', 'SQLite: the read-only file with its limits alone keeps the folder unchanged', async () => {
+  const { folder, file } = await aShop();
+  const before = fingerprintOf(folder);
+  process.chdir(folder);
+  for (const sql of ATTACKS) {
+    const { db } = openFile({ file, mayRecover: false, busyMs: 0 }, 'read');
+    try {
+      db.exec(sql);
+    } catch {
+      // Refused.
+    }
+    db.close();
+    expect([sql, fingerprintOf(folder)]).toEqual([sql, before]);
+  }
+  process.chdir('/');
+});
+
+verifies('B2', 'SQLite: the check of the form alone refuses every statement that is not one read', async () => {
+  const { connection } = await aShop();
+  const passed = ATTACKS.filter((sql) => {
+    try {
+      checkStatement({ sql, params: [] }, connection, 'read');
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  // Functions, pragmas and tables are the part of the authorizer, wrong syntax that of SQLite.
+  const left = /^(?:PRAGMA|SELECT[^;]*(?:\(|pragma_|INTO|FOR UPDATE|dbpage)|WITH x AS \(DELETE|SELECT ["`[])/i;
+  expect(passed.filter((sql) => !left.test(sql))).toEqual([]);
+});
+
+verifies('B2', 'SQLite: statements without end are ended, and the connection goes on', async () => {
+  const { open } = await aShop();
+  const database = await open();
+  const left = BOMBS.values();
+  const codes: unknown[] = [];
+  const worker = async () => {
+    for (const sql of left) {
+      codes.push(await failureOf(database.query({ sql, params: [] }, { ...OPTIONS, timeoutMs: 800 })));
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  const expected = [...SAFE_CODES, 'TIMED_OUT', 'CONNECTION_FAILED'];
+  expect(codes.filter((code) => !expected.includes(String(code)))).toEqual([]);
+  const { rows } = await database.query({ sql: 'SELECT count(*) FROM item', params: [] }, OPTIONS);
+  expect(rows).toEqual([[3]]);
+});
+
+verifies('B2', 'SQLite: analytic queries run', async () => {
+  const { folder, open } = await aShop();
+  const before = fingerprintOf(folder);
+  const database = await open();
+  const failures = await Promise.all(
+    ANALYTICS.map(async (sql) => {
+      const outcome = await database.query({ sql, params: [] }, OPTIONS).catch((error: Error) => error.message);
+      return typeof outcome === 'string' ? [sql, outcome] : undefined;
+    }),
+  );
+  expect(failures.filter(Boolean)).toEqual([]);
+  expect(fingerprintOf(folder)).toEqual(before);
+});
+
+verifies('B2', 'SQLite: there are at least 60 attacks and 20 analytic queries', () => {
+  expect(new Set(ATTACKS).size).toBeGreaterThanOrEqual(60);
+  expect(new Set(ANALYTICS).size).toBeGreaterThanOrEqual(20);
+});
