@@ -14,7 +14,10 @@ async function digestOf(written: object, env: Record<string, string> = {}, trust
   const config = await readConfig({ cwd, env: { HEDDLE_HOME: join(cwd, 'home'), ...env }, trustProject });
   const { filesystem } = config.settings.builtins;
   // The folder differs in each test.
-  const settings = { ...config.settings, builtins: { filesystem: { ...filesystem, allowedPaths: [] } } };
+  const settings = {
+    ...config.settings,
+    builtins: { ...config.settings.builtins, filesystem: { ...filesystem, allowedPaths: [] } },
+  };
   return configDigest({ ...config, settings }, 'key');
 }
 

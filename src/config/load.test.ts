@@ -17,6 +17,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
         readOnly: false,
         clientRoots: false,
       },
+      database: { enabled: true, connections: [], queryTimeoutMs: 30_000, maxRows: 1000 },
     },
     mode: 'guarded',
     permissions: { allow: [], ask: [], deny: [] },

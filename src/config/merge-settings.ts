@@ -15,7 +15,7 @@ export type MergeSettings = (layers: readonly Layer[], projectFolder: string) =>
 
 /**
  * Merges the settings of all layers. Each setting is that of the first layer that has it, except the lists of
- * `UNITED`. A setting of no layer has its default.
+ * `UNITED` and the connections of databases. A setting of no layer has its default.
  */
 export function mergeSettings(layers: readonly Layer[], projectFolder: string): MergedSettings {
   const origins = new Map<string, ValueOrigin>();
@@ -66,12 +66,19 @@ const UNITED: ReadonlySet<string> = new Set([
 
 function combine(path: readonly string[], values: LayerValues): Json {
   if (UNITED.has(path.join('.'))) return union(values);
+  if (path.join('.') === 'builtins.database.connections') return byItemName(values);
   return path[0] === 'profiles' ? byName(values) : values[0].value;
 }
 
 /** Merges profiles by name: the first layer that has a name gives the whole profile. */
 const byName = (values: LayerValues): Json =>
   Object.fromEntries(values.toReversed().flatMap(({ value }) => Object.entries(value as JsonObject)));
+
+/** Unites connections by name: the first layer that has a name gives the whole connection, with its credentials. */
+function byItemName(values: LayerValues): Json {
+  const all = values.flatMap(({ value }) => value as readonly JsonObject[]);
+  return all.filter(({ name }, at) => all.findIndex((other) => other.name === name) === at);
+}
 
 /** Unites lists: a project's `deny` list or sensitive words do not replace the user's. */
 const union = (written: readonly { readonly value: Json }[]): Json => [

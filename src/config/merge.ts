@@ -106,7 +106,7 @@ function withoutLoosening(
   const bound = layers.map((layer) => {
     if (layer.scope === 'enterprise') return layer;
     const [loose = [], strict = []] = [true, false].map((wanted) =>
-      layer.settings.filter((setting) => loosens(setting) === wanted),
+      layer.settings.filter((setting) => (loosens(setting) || (isExclusive && addsDatabase(setting))) === wanted),
     );
     problems.push(...loose.map(ignored));
     return { ...layer, settings: strict, ...(isExclusive && { connectors: [] }) };
@@ -120,6 +120,10 @@ function loosens({ path, value }: Layer['settings'][number]): boolean {
   const isLoose = key === 'permissions.allow' || key === 'approvals.standing';
   return (key === 'mode' && value === 'open') || (isLoose && isFilled(value));
 }
+
+/** Tests whether a setting adds databases. Like servers, only those of the organisation may exist if it excludes others. */
+const addsDatabase = ({ path, value }: Layer['settings'][number]) =>
+  path.join('.') === 'builtins.database.connections' && isFilled(value);
 
 const isFilled = (value: Json | undefined) => Array.isArray(value) && value.length > 0;
 

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import type { HeddleError } from '../../core/errors.ts';
 import type { Problem } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
+import { valueAt } from './describe-issue.ts';
 
 /** The values that `${…}` may refer to. */
 export interface Variables {
@@ -114,7 +115,7 @@ function unclosed(whole: string): Failure {
 /** Rules for the strings of an object, by their path within it. */
 export interface Fields {
   readonly expands: (path: JsonPath) => boolean;
-  readonly isPath: (path: JsonPath) => boolean;
+  readonly isPath: (path: JsonPath, written: JsonObject) => boolean;
   /** True for fields that are shown to others: secrets are not expanded in them. */
   readonly isShown?: (path: JsonPath) => boolean;
 }
@@ -129,6 +130,9 @@ export const ENTRY_FIELDS: Fields = {
 // A URL, or SQLite's name for a database in memory.
 const NO_PATH = /:\/\/|^:memory:$/;
 
+// Never shown, so that they may be secrets.
+const HIDDEN_IN_CONNECTION = new Set<string | number | undefined>(['url', 'username', 'password']);
+
 export const SETTING_FIELDS: Fields = {
   expands: ([first, second, third, fourth]) =>
     first === 'builtins' ||
@@ -137,10 +141,15 @@ export const SETTING_FIELDS: Fields = {
     (first === 'hooks' && fourth !== 'tools') ||
     (first === 'connectors' && (third === 'url' || third === 'token')) ||
     (first === 'gateway' && second === 'auth'),
-  isPath: (path) => isBuiltinPath(path) || path[0] === 'roots' || (path[0] === 'store' && path.length === 1),
-  // Every server sees the roots, every client the issuer in `gateway.auth`, every user of the machine a command line.
-  isShown: ([first, , third, fourth]) =>
+  isPath: (path, written) =>
+    isBuiltinPath(path) ||
+    isSqliteFile(path, written) ||
+    path[0] === 'roots' ||
+    (path[0] === 'store' && path.length === 1),
+  // Every server sees the roots, every client the names of databases and the issuer in `gateway.auth`, every user of the machine a command line.
+  isShown: ([first, , third, fourth, fifth]) =>
     first === 'roots' ||
+    (third === 'connections' && !HIDDEN_IN_CONNECTION.has(fifth)) ||
     (first === 'hooks' && fourth === 'command') ||
     (first === 'gateway' && third !== 'clientSecret') ||
     (first === 'connectors' && third === 'url'),
@@ -156,6 +165,12 @@ function isSandboxPath([first, second]: JsonPath): boolean {
 
 function isBuiltinPath([first, , third]: JsonPath): boolean {
   return first === 'builtins' && third === 'allowedPaths';
+}
+
+/** Tests whether a path is that of the file of a SQLite connection. */
+function isSqliteFile(path: JsonPath, written: JsonObject): boolean {
+  const isDatabase = path[0] === 'builtins' && path[2] === 'connections' && path[4] === 'database';
+  return isDatabase && valueAt(written, [...path.slice(0, 4), 'type']) === 'sqlite';
 }
 
 interface ExpandOptions {
@@ -196,7 +211,7 @@ export function expandObject(written: JsonObject, options: ExpandOptions): Expan
       ? expandText(text, fields.isShown?.(path) ? withoutSecrets : variables)
       : { text, failures: [] };
     for (const failure of expansion.failures) failed.push({ path, problem: toProblem(failure, path) });
-    const isPath = fields.isPath(path) && expansion.text !== '' && !NO_PATH.test(expansion.text);
+    const isPath = fields.isPath(path, written) && expansion.text !== '' && !NO_PATH.test(expansion.text);
     return isPath ? resolve(folder, expansion.text) : expansion.text;
   }
 

@@ -135,19 +135,37 @@ function readSettings(findings: readonly DocumentFinding[], context: EntryContex
 
   const sound = settingPaths.flatMap((path): LayerSetting[] => {
     const found = valueAt(value, path);
+    const bad = wrong.filter((one) => overlaps(one.path, path));
     // Rules are read one by one: an invalid one must not put the others out of force.
-    if (found === undefined || path[0] === 'policies' || wrong.some((bad) => overlaps(bad.path, path))) return [];
+    if (found === undefined || path[0] === 'policies' || !bad.every(isOfConnection)) return [];
     const at = document.locate(path, 'name');
     return [
-      { path, value: found, at, locate: (inside, text) => conditionLocator(document, [...path, ...inside], text) },
+      {
+        path,
+        value: withoutItems(found, bad),
+        at,
+        locate: (inside, text) => conditionLocator(document, [...path, ...inside], text),
+      },
     ];
   });
   return {
-    settings: wrong.reduce(withFallback, sound),
+    settings: wrong.filter((bad) => !isOfConnection(bad)).reduce(withFallback, sound),
     ...(value.policies !== undefined && { policies: policiesIn(document, value.policies, wrong) }),
     connectors: connectorsIn(value, wrong, document),
     problems: [...warnings, ...wrong.map(describeFallback)],
   };
+}
+
+const CONNECTIONS: JsonPath = ['builtins', 'database', 'connections'];
+
+/** Tests whether a finding concerns one connection of a database. The other connections stay in force then. */
+const isOfConnection = ({ path }: DocumentFinding): boolean =>
+  path.length > CONNECTIONS.length && startsWith(path, CONNECTIONS);
+
+function withoutItems(value: Json, bad: readonly DocumentFinding[]): Json {
+  if (bad.length === 0 || !Array.isArray(value)) return value;
+  const indexes = new Set(bad.map(({ path }) => path[CONNECTIONS.length]));
+  return value.filter((_item, index) => !indexes.has(index));
 }
 
 function connectorsIn(
@@ -205,7 +223,11 @@ function withFallback(
   );
 }
 
-function describeFallback({ path, problem }: DocumentFinding): Problem {
+function describeFallback(finding: DocumentFinding): Problem {
+  const { path, problem } = finding;
+  if (isOfConnection(finding)) {
+    return { ...problem, message: `${problem.message} ${untilCorrected('this connection is left out')}` };
+  }
   const notices = new Set(
     FALLBACKS.filter(({ when }) => overlaps(path, when)).map(({ consequence }) => untilCorrected(consequence)),
   );

@@ -4,20 +4,25 @@ import { REDACTED, redactText, SECRET_WORDS } from '../../core/text/redact-text.
 const SECRET_NAME = new RegExp(SECRET_WORDS, 'i');
 const SECRET_FLAG = new RegExp(`^--?[\\w-]{0,64}(?:${SECRET_WORDS})[\\w-]{0,64}$`, 'i');
 
+// Of a connection of `builtins.database` the whole URL is hidden: a password in it may have any form.
+const DATABASE_TYPES: ReadonlySet<unknown> = new Set(['postgres', 'mysql', 'sqlite']);
+const HIDDEN_OF_DATABASE: ReadonlySet<string> = new Set(['url', 'username']);
+
 /** Tells whether values of this name are secret: they are never shown. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || name === 'env' || name === 'headers';
 }
 
-/** Replaces secrets in a value by `[REDACTED]`: under a secret name, in a URL, after a flag. */
+/** Replaces secrets in a value by `[REDACTED]`: under a secret name, in a URL, after a flag, of a database. */
 export function redact(value: Json): Json {
   if (typeof value === 'string') return redactText(value);
   if (Array.isArray(value)) return value.map((item, index) => redactItem(item, value[index - 1]));
   if (typeof value !== 'object' || value === null) return value;
+  const isConnection = DATABASE_TYPES.has((value as JsonObject).type);
   return Object.fromEntries(
     Object.entries(value as JsonObject).map(([key, item]) => [
       key,
-      isSecretName(key) ? REDACTED : redact(item ?? null),
+      isSecretName(key) || (isConnection && HIDDEN_OF_DATABASE.has(key)) ? REDACTED : redact(item ?? null),
     ]),
   );
 }

@@ -33,6 +33,13 @@ export const NO_FILES: Substitute = {
   consequence: 'the built-in file tools are off',
 };
 
+/** Replaces a limit of the built-in database tools. */
+export const NO_DATABASES: Substitute = {
+  path: ['builtins', 'database', 'enabled'],
+  value: false,
+  consequence: 'the built-in database tools are off',
+};
+
 /** A setting that no other layer overrides. */
 interface ForcedSetting {
   readonly path: readonly string[];

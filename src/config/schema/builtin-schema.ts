@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { database } from './database-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 
 const FILES = SETTING_DEFAULTS.builtins.filesystem;
@@ -19,6 +20,11 @@ const filesystem = z.strictObject({
 
 /** The settings of the built-in servers, by name. */
 export const builtins = z
-  .strictObject({ filesystem: filesystem.prefault({}).describe('The built-in file tools.') })
+  .strictObject({
+    filesystem: filesystem.prefault({}).describe('The built-in file tools.'),
+    database: database
+      .prefault({})
+      .describe('The built-in database tools. They exist when a connection is configured.'),
+  })
   .prefault({})
   .describe('Servers that come with Heddle.');

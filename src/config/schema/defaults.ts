@@ -46,5 +46,8 @@ export const SETTING_DEFAULTS = {
   roots: [],
   sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
   connectors: [],
-  builtins: { filesystem: { enabled: true, maxFileBytes: 10_485_760, readOnly: false, clientRoots: false } },
+  builtins: {
+    filesystem: { enabled: true, maxFileBytes: 10_485_760, readOnly: false, clientRoots: false },
+    database: { enabled: true, connections: [], queryTimeoutMs: 30_000, maxRows: 1000 },
+  },
 } as const;

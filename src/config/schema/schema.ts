@@ -177,7 +177,7 @@ export type WrittenBuiltins = Frozen<Written['builtins']>;
 /** All settings except the servers, with defaults and absolute paths. */
 export type Settings = Frozen<
   Omit<Written, '$schema' | 'mcpServers' | 'builtins'> & {
-    builtins: { filesystem: Required<Written['builtins']['filesystem']> };
+    builtins: Omit<Written['builtins'], 'filesystem'> & { filesystem: Required<Written['builtins']['filesystem']> };
   }
 >;
 

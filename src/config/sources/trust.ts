@@ -5,7 +5,15 @@ import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '.
 import type { Layer, LayerSetting } from '../read/layer.ts';
 import type { LayerPolicy } from '../read/layer-policies.ts';
 import { redact } from '../read/redact.ts';
-import { NO_APPROVALS, NO_FILES, NO_SAMPLING, STRICT, type Substitute, substituteAt } from '../read/strict-by-error.ts';
+import {
+  NO_APPROVALS,
+  NO_DATABASES,
+  NO_FILES,
+  NO_SAMPLING,
+  STRICT,
+  type Substitute,
+  substituteAt,
+} from '../read/strict-by-error.ts';
 import { trustHash } from './trust-book.ts';
 
 /** Checks things against the user's trust decisions, and collects those that are not trusted. */
@@ -45,6 +53,7 @@ const SUBSTITUTES: readonly (readonly [RegExp, Substitute])[] = [
   [/^(limits\.|budgets\.(?!warnAt$))/, STRICT],
   [/^sampling\./, NO_SAMPLING],
   [/^builtins\.filesystem\.(allowedPaths|clientRoots|maxFileBytes)$/, NO_FILES],
+  [/^builtins\.database\.(queryTimeoutMs|maxRows)$/, NO_DATABASES],
 ];
 
 const isHarmless = ({ path, value }: LayerSetting) =>
@@ -93,7 +102,7 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
     Object.fromEntries([...values, ...(policies ? [['policies', rules as unknown as Json]] : [])]),
   );
   const file = relative(projectFolder, first.at.file);
-  const would = `put its settings in force${hookRuns(settings)}`;
+  const would = `put its settings in force${hookRuns(settings)}${connectionsIn(settings)}`;
   const thing = { thing: `settings ${file}`, would, also: lines, hash, at: first.at };
   if (trust.isTrusted(thing)) return layer;
   const substitutes = [...substitutesFor(settings)];
@@ -125,6 +134,19 @@ function hookRuns(settings: readonly LayerSetting[]): string {
     Array.isArray(command) ? `run ${quoteCommand(command.map(String))}` : `send calls to ${originOf(url)}`,
   );
   return effects.length === 0 ? '' : `, ${effects.join(', ')}`;
+}
+
+/** Names the databases that the settings would connect to. Each may get a credential of the user. */
+function connectionsIn(settings: readonly LayerSetting[]): string {
+  const connections = settings
+    .filter(({ path }) => path.join('.') === 'builtins.database.connections')
+    .flatMap(({ value }) => value as readonly JsonObject[]);
+  const opened = connections.map(({ name, type, url, host, database }) => {
+    const address =
+      type === 'sqlite' ? database : (host ?? (URL.canParse(String(url)) ? new URL(String(url)).host : ''));
+    return `open the database ${String(name)} (${String(type)} at ${String(address)})`;
+  });
+  return opened.length === 0 ? '' : `, ${opened.join(', ')}`;
 }
 
 const originOf = (url: Json | undefined): string =>

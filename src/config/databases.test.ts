@@ -1,0 +1,158 @@
+import { expect } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { explain } from './explain.ts';
+import { machineWith } from './fixtures.ts';
+
+const untrusted = { trust: async () => ({ trusts: () => false }) };
+const shop = { name: 'shop', type: 'postgres', url: 'postgres://reader:hunter2@db.example.com/shop' };
+const withConnections = (...connections: readonly object[]) => ({ builtins: { database: { connections } } });
+
+verifies('C14', 'reads connections with their defaults, and SQLite files relative to the project folder', async () => {
+  const machine = await machineWith({
+    'project/heddle.json': withConnections(
+      { name: 'notes', type: 'sqlite', database: 'data/notes.db' },
+      {
+        name: 'shop',
+        type: 'mysql',
+        host: 'db',
+        database: 'data/shop',
+        username: '${WHO}',
+        password: '${secret:pw}',
+      },
+    ),
+    'user/.heddle/heddle.json': withConnections({ name: 'home', type: 'sqlite', database: 'home.db' }),
+  });
+  const secrets = async () => new Map([['pw', 'hunter2']]);
+  const { settings, problems } = await machine.load({ env: { WHO: 'reader' }, secrets });
+  const defaults = { access: 'read', allowDdl: false, allowPrivilegedRole: false, allowFunctions: [] };
+  expect(problems).toEqual([]);
+  expect(settings.builtins.database).toEqual({
+    enabled: true,
+    connections: [
+      { ...defaults, name: 'notes', type: 'sqlite', database: machine.path('project/data/notes.db') },
+      {
+        ...defaults,
+        ...{
+          name: 'shop',
+          type: 'mysql',
+          host: 'db',
+          database: 'data/shop',
+          username: 'reader',
+          password: 'hunter2',
+        },
+      },
+      { ...defaults, name: 'home', type: 'sqlite', database: machine.path('project/home.db') },
+    ],
+    queryTimeoutMs: 30_000,
+    maxRows: 1000,
+  });
+});
+
+verifies('C10', 'leaves out an invalid connection, names its place, and keeps the others', async () => {
+  const good = { name: 'good', type: 'sqlite', database: 'a.db' };
+  for (const [connection, message] of [
+    [{ ...shop, host: 'other' }, '`builtins.database.connections[1].host` is part of `url` already.'],
+    [{ ...shop, url: 'http://db.example.com' }, '`builtins.database.connections[1].url` must be a postgres:// URL.'],
+    [{ ...shop, type: 'mysql' }, '`builtins.database.connections[1].url` must be a mysql:// URL.'],
+    [{ ...shop, type: 'oracle' }, '`builtins.database.connections[1].type` must be one of'],
+    [{ ...shop, name: 'my shop' }, '`builtins.database.connections[1].name` must be 1 to 64 letters'],
+    [{ ...shop, acces: 'read' }, '`builtins.database.connections[1].acces` is not a name Heddle knows.'],
+    [{ ...shop, allowDdl: true }, '`builtins.database.connections[1].allowDdl` needs `"access": "readwrite"`.'],
+    [{ ...shop, url: '${NOPE}' }, 'The variable `NOPE` is not set'],
+    [{ ...shop, name: '${secret:pw}' }, 'The secret `pw` is not set'],
+    [{ name: 'b', type: 'postgres' }, '`builtins.database.connections[1].url` is missing.'],
+    [
+      { name: 'b', type: 'postgres', host: 'h', port: 70_000 },
+      '`builtins.database.connections[1].port` must be at most',
+    ],
+    [{ name: 'b', type: 'sqlite' }, '`builtins.database.connections[1].database` is missing.'],
+    [{ name: 'b', type: 'sqlite', database: ':memory:' }, 'must be the path of a file.'],
+    [{ name: 'b', type: 'sqlite', database: 'b.db', host: 'h' }, 'has no use with `sqlite`'],
+    [{ ...good, database: 'b.db' }, '`builtins.database.connections[1].name` is the name of two connections.'],
+    ['text', '`builtins.database.connections[1]` must be an object, not a string.'],
+  ] as const) {
+    const machine = await machineWith({ 'project/heddle.json': withConnections(good, connection as object) });
+    const secrets = async () => new Map([['pw', 'hunter2']]);
+    const { settings, problems } = await machine.load({ secrets });
+    expect.soft(problems[0]?.message).toContain(message);
+    expect.soft(problems[0]?.message).toContain('Until it is corrected, this connection is left out.');
+    expect.soft(problems[0]?.at).toMatchObject({ file: machine.path('project/heddle.json'), line: expect.any(Number) });
+    expect.soft(settings.builtins.database).toMatchObject({ enabled: true, connections: [{ name: 'good' }] });
+  }
+});
+
+verifies('C10', 'turns the database tools off when another of their settings is invalid', async () => {
+  for (const wrong of [{ maxRows: 0 }, { queryTimeoutMs: '1s' }, { connections: {} }, { rows: 5 }]) {
+    const machine = await machineWith({ 'project/heddle.json': { builtins: { database: wrong } } });
+    const { settings, problems } = await machine.load();
+    expect.soft(settings.builtins.database.enabled).toBe(false);
+    expect.soft(problems[0]?.message).toContain('the built-in server `database` is off');
+  }
+});
+
+verifies('C11', 'opens no connection of an untrusted project, and shows where it would connect', async () => {
+  const machine = await machineWith({
+    'project/heddle.json': withConnections(shop, { name: 'own', type: 'sqlite', database: 'x.db' }),
+    'user/.heddle/heddle.json': withConnections({
+      name: 'own',
+      type: 'sqlite',
+      database: 'own.db',
+      access: 'readwrite',
+    }),
+  });
+  const { settings, problems, untrusted: things } = await machine.load(untrusted);
+  expect(settings.builtins.database.connections).toMatchObject([
+    { name: 'own', database: machine.path('project/own.db') },
+  ]);
+  expect(problems[0]?.message).toContain('open the database shop (postgres at db.example.com)');
+  expect(JSON.stringify([problems, things])).not.toContain('hunter2');
+});
+
+verifies('C11', 'turns the database tools off whose limits an edit made untrusted', async () => {
+  for (const limit of [{ maxRows: 10 }, { queryTimeoutMs: 1000 }]) {
+    const machine = await machineWith({
+      'project/heddle.json': { builtins: { database: limit } },
+      'user/.heddle/heddle.json': withConnections(shop),
+    });
+    const { settings, problems } = await machine.load(untrusted);
+    expect(settings.builtins.database.enabled).toBe(false);
+    expect(problems[0]?.message).toContain('Until you trust it, the built-in database tools are off.');
+  }
+});
+
+verifies('C6', 'takes a connection as a whole from the first file that has its name', async () => {
+  const machine = await machineWith({
+    'project/heddle.json': withConnections({ name: 'shop', type: 'postgres', host: 'elsewhere.example.com' }),
+    'user/.heddle/heddle.json': withConnections(shop),
+  });
+  const { settings } = await machine.load();
+  expect(settings.builtins.database.connections).toEqual([
+    expect.objectContaining({ name: 'shop', host: 'elsewhere.example.com' }),
+  ]);
+  expect(JSON.stringify(settings)).not.toContain('hunter2');
+});
+
+verifies('C7', 'shows no URL, user or password of a connection in `config explain`', async () => {
+  const connections = withConnections(
+    { ...shop, url: 'postgres://reader:hunter2@db.example.com/hunter3?x=hunter3' },
+    { name: 'b', type: 'mysql', host: 'db', username: 'hunter4', password: 'hunter5' },
+  );
+  const machine = await machineWith({ 'project/heddle.json': connections });
+  const rows = explain(await machine.load());
+  const row = rows.find(({ key }) => key === 'builtins.database.connections');
+  expect(row).toMatchObject({ scope: 'project', line: 4, value: [{ name: 'shop' }, { name: 'b', host: 'db' }] });
+  expect(JSON.stringify(rows)).not.toMatch(/hunter|db\.example/);
+});
+
+verifies('C6', 'uses only the connections of the organisation if it excludes other servers', async () => {
+  const own = { name: 'own', type: 'sqlite', database: 'own.db' };
+  const machine = await machineWith({
+    'etc/managed-mcp.json': { mcpServers: {} },
+    'user/.heddle/heddle.json': withConnections(own),
+  });
+  const { settings, problems } = await machine.load();
+  expect(settings.builtins.database.connections).toEqual([]);
+  expect(problems.map(({ message }) => message)).toContainEqual(
+    expect.stringContaining('`builtins.database.connections` has no effect: this machine is managed'),
+  );
+});
