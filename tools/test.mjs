@@ -9,24 +9,29 @@ import { readCounts } from './vitest-counts.mjs';
 const quick = process.argv.includes('--quick');
 const soak = process.argv.includes('--soak');
 const total = { passed: 0, failed: 0, skipped: 0 };
+const started = [];
 
 await install();
 const scratch = mkdtempSync(join(tmpdir(), 'heddle-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
-await check('biome', ['biome', 'check', '--error-on-warnings', '.']);
-await check('tsc', ['tsc', '-p', '.']);
-await check('depcruise', ['depcruise', 'src']);
+// The compiler and the protocol's suite mostly use one core each: other steps run beside them.
+const tsc = step(['tsc', '-p', '.']);
+await check('biome', step(['biome', 'check', '--error-on-warnings', '.']));
+await check('depcruise', step(['depcruise', 'src']));
+await check('tsc', tsc);
 await vitest();
-await check('conformance', ['node', 'tools/conformance.mjs']);
-await check('build', ['node', 'tools/build.mjs']);
-for (const example of examples()) await check(`examples/${example}`, ['node', join('examples', example, 'run.ts')]);
-await check('pack and run', ['node', 'tools/pack-smoke.mjs']);
+const conformance = step(['node', 'tools/conformance.mjs']);
+// Builds dist/, which the examples import.
+await check('pack and run', step(['node', 'tools/pack-smoke.mjs']));
+for (const example of examples())
+  await check(`examples/${example}`, step(['node', join('examples', example, 'run.ts')]));
+await check('conformance', conformance);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`);
 process.exitCode = total.failed > 0 || (process.env.CI && total.skipped > 0) ? 1 : 0;
 
-async function check(name, command) {
-  const { code, output, seconds } = await step(command);
+async function check(name, outcome) {
+  const { code, output, seconds } = await outcome;
   const ok = code === 0;
   report(name, { ok, output, seconds });
   total[ok ? 'passed' : 'failed'] += 1;
@@ -44,16 +49,21 @@ async function vitest() {
   report(`vitest (${parts.join(', ')})`, { ok: counts.failed === 0, output, seconds });
 }
 
-/** Runs one command with the tools of node_modules. Exits if the user stopped it. */
+/** Runs one command with the tools of node_modules. If the user stopped it, exits once no step runs any more. */
 async function step([command, ...args], environment = {}) {
-  const started = performance.now();
-  const { code, output, stopped } = await runChild(command === 'node' ? nodePath() : command, args, {
+  const startedAt = performance.now();
+  const child = runChild(command === 'node' ? nodePath() : command, args, {
     cwd: ROOT,
     env: { ...toolEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  if (stopped) process.exit(code || 1);
-  return { code, output, seconds: ((performance.now() - started) / 1000).toFixed(1) };
+  started.push(child);
+  const { code, output, stopped } = await child;
+  if (stopped) {
+    await Promise.allSettled(started);
+    process.exit(code || 1);
+  }
+  return { code, output, seconds: ((performance.now() - startedAt) / 1000).toFixed(1) };
 }
 
 function report(name, { ok, output, seconds }) {

@@ -31,7 +31,8 @@ const PROGRAM = join(import.meta.dirname, 'calling-process.ts');
 
 /** Starts a Heddle process with its home in `home`, one protected server, and a store of its own unless one is given. */
 export async function callingProcess(home: string, url: string, store?: string): Promise<CallingProcess> {
-  const env = { PATH: process.env.PATH ?? '', HOME: home, HEDDLE_HOME: home };
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: home, HEDDLE_HOME: home };
   const child = fork(PROGRAM, store === undefined ? [url] : [url, store], {
     env,
     cwd: home,

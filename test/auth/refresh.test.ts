@@ -11,7 +11,8 @@ import { protectedSetup } from './send-with-credential.ts';
 
 const HOUR = 3_600_000;
 const isFull = process.env.HEDDLE_TEST_SCALE === 'full';
-const REFRESHES = isFull ? 1000 : 100;
+const REFRESHES = isFull ? 1000 : 30;
+const REFRESHES_ON_POSTGRES = isFull ? 100 : 10;
 const KILLS = isFull ? 50 : 5;
 const LIMIT_MS = 600_000;
 const whoami = expect.stringContaining('"text":"ada"');
@@ -77,7 +78,7 @@ describe.skipIf(!testPostgres)('four replicas on Postgres', () => {
     async () => {
       const database = await freshPostgres();
       onTestFinished(() => database.remove());
-      await refreshTogether(REFRESHES / 10, database.location);
+      await refreshTogether(REFRESHES_ON_POSTGRES, database.location);
     },
     LIMIT_MS,
   );

@@ -77,7 +77,10 @@ for (const [word, message] of [
 }
 
 verifies('C13', 'a running gateway takes new sensitive words without a restart', async () => {
-  const { up, folder, heddle } = project({ 'heddle.json': { mcpServers: { odd } } });
+  const { up, folder, heddle, home } = project({ 'heddle.json': { mcpServers: { odd } } });
+  mkdirSync(home, { recursive: true });
+  // A call that waits for an approval fails at once, instead of after 50 s.
+  writeFileSync(join(home, 'heddle.json'), JSON.stringify({ approvals: { keepOpenMs: 0 } }));
   const { url, token } = await up();
   const [, connect] = SDK_CLIENTS[0] as (typeof SDK_CLIENTS)[number];
   const client = await connect({ url, token });

@@ -6,17 +6,7 @@ import { readConfig } from '../../../src/config/read-config.ts';
 import { runCommand } from '../../house/run-command.ts';
 import { verifies } from '../../requirements.ts';
 
-const CLI = join(import.meta.dirname, '../../../src/cli');
-const PROGRAM = `
-  import { readInput } from ${JSON.stringify(join(CLI, 'command.ts'))};
-  import { printError } from ${JSON.stringify(join(CLI, 'print/print-error.ts'))};
-  import { importServers } from ${JSON.stringify(join(CLI, 'commands/import.ts'))};
-  import { exportServers } from ${JSON.stringify(join(CLI, 'commands/export.ts'))};
-  const [word, ...rest] = process.argv.slice(1);
-  const command = word === 'import' ? importServers : exportServers;
-  try { process.exitCode = await command.run(readInput(command, rest)); }
-  catch (error) { process.exitCode = printError(error, rest.includes('--json')); }
-`;
+const BIN = join(import.meta.dirname, '../../../bin/heddle');
 
 /** A user with a home and a project, and the two commands run there as they are run from a terminal. */
 async function machine(files: Readonly<Record<string, string | object>>) {
@@ -34,8 +24,7 @@ async function machine(files: Readonly<Record<string, string | object>>) {
     XDG_CONFIG_HOME: '',
     HEDDLE_MANAGED_DIR: path('managed'),
   };
-  const heddle = (...words: string[]) =>
-    runCommand(['node', '--input-type=module', '-e', PROGRAM, '--', ...words], { cwd: path('project'), env });
+  const heddle = (...words: string[]) => runCommand([process.execPath, BIN, ...words], { cwd: path('project'), env });
   return { path, heddle, text: (name: string) => readFile(path(name), 'utf8') };
 }
 
