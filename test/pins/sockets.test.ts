@@ -29,6 +29,8 @@ const PINNED: Readonly<Record<string, readonly string[]>> = {
   'src/cli/auth/loopback-listener.ts': ['node:http createServer'],
   // The driver of the store.
   'src/store/postgres/open-pool.ts': ['pg *'],
+  // The driver of configured Postgres databases.
+  'src/builtin/database/postgres/postgres-pool.ts': ['pg *'],
 };
 
 /** Returns the socket modules that a source uses at run time, each with the imported names. */

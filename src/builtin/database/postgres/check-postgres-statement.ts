@@ -1,0 +1,195 @@
+import type { Json, JsonObject } from '../../../core/call.ts';
+import { isObject } from '../../../core/json.ts';
+import { DEFINITIONS } from './definition-rules.ts';
+import { type Position, refusal, type StatementRules } from './refusal.ts';
+import { CHANGE_NODES, DEFINITION_NODES, NODE_OF_FIELD, QUERY_NODES, sqlWordsOf } from './statement-nodes.ts';
+
+/** A name that a statement may call as a function. */
+export interface FunctionUse {
+  readonly schema?: string;
+  readonly name: string;
+  /** Byte offset in the statement. */
+  readonly at: Position;
+  /** True for `row.name` and `(value).name`, which are mostly columns. */
+  readonly isAttribute: boolean;
+}
+
+/** The kind of a permitted statement: `define` changes tables, indexes, views, sequences or types. */
+export type StatementKind = 'select' | 'show' | 'explain' | 'change' | 'define';
+
+/** A statement that has passed the check of its syntax. Its functions are checked next. */
+export interface PostgresStatement {
+  readonly kind: StatementKind;
+  /** The SQL words of the statement, such as `UPDATE`. */
+  readonly words: string;
+  readonly functions: readonly FunctionUse[];
+  /** Names of types in casts. A cast may call a function. */
+  readonly types: readonly string[];
+  /** The highest number of a parameter. */
+  readonly params: number;
+}
+
+const CHANGES: ReadonlySet<string> = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
+const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set([
+  'verbose',
+  'costs',
+  'settings',
+  'generic_plan',
+  'buffers',
+  'summary',
+  'memory',
+  'format',
+]);
+
+/**
+ * Checks the parse tree of a statement. The whole tree has to consist of known nodes. Throws a `DatabaseFailure` with
+ * the construct and its position.
+ */
+export function checkPostgresStatement(statements: readonly JsonObject[], rules: StatementRules): PostgresStatement {
+  const [first, second] = statements;
+  if (!first) throw refusal(rules, 'An empty statement', undefined);
+  if (second) throw refusal(rules, 'A second statement', positionOf(second.stmt_location));
+  const start = positionOf(first.stmt_location) ?? 0;
+  const root = nameOf(first.stmt) ?? '';
+  const body = (first.stmt as JsonObject)[root] as JsonObject;
+  const kind = kindOf(root, body, rules);
+  const found: Findings = { functions: [], types: new Set(), params: 0 };
+  const known = kind === 'define' ? isDefinitionNode : kind === 'change' ? isChangeNode : isQueryNode;
+  walk(kind === 'explain' ? body.query : body, { known, start, found, rules });
+  const functions = found.functions.toSorted((one, other) => (one.at ?? 0) - (other.at ?? 0));
+  return { kind, words: sqlWordsOf(root), functions, types: [...found.types], params: found.params };
+}
+
+/** Returns true for one INSERT, UPDATE, DELETE or MERGE. */
+export const isChange = ([first]: readonly JsonObject[]): boolean => CHANGES.has(nameOf(first?.stmt) ?? '');
+
+const isQueryNode = (node: string): boolean => QUERY_NODES.has(node);
+const isChangeNode = (node: string): boolean => QUERY_NODES.has(node) || CHANGE_NODES.has(node);
+const isDefinitionNode = (node: string): boolean => QUERY_NODES.has(node) || DEFINITION_NODES.has(node);
+
+function kindOf(root: string, body: JsonObject, rules: StatementRules): StatementKind {
+  if (rules.access === 'write') return writingKindOf(root, body, rules);
+  if (root === 'SelectStmt') return 'select';
+  if (root === 'VariableShowStmt') return 'show';
+  if (root !== 'ExplainStmt') throw refusal(rules, sqlWordsOf(root), 0);
+  checkExplain(body, rules);
+  return 'explain';
+}
+
+function writingKindOf(root: string, body: JsonObject, rules: StatementRules): StatementKind {
+  if (CHANGES.has(root)) return 'change';
+  const rule = rules.allowDdl ? DEFINITIONS.get(root) : undefined;
+  const problem = rule ? rule(body) : sqlWordsOf(root);
+  if (problem !== undefined) throw refusal(rules, problem, 0);
+  return 'define';
+}
+
+function checkExplain({ options, query }: JsonObject, rules: StatementRules): void {
+  for (const option of (options ?? []) as readonly JsonObject[]) {
+    const { defname, location } = option.DefElem as JsonObject;
+    if (EXPLAIN_OPTIONS.has(String(defname))) continue;
+    throw refusal(rules, `EXPLAIN with ${String(defname).toUpperCase()}`, positionOf(location));
+  }
+  const explained = nameOf(query) ?? '';
+  if (explained !== 'SelectStmt') throw refusal(rules, `EXPLAIN of ${sqlWordsOf(explained)}`, 0);
+}
+
+interface Findings {
+  readonly functions: FunctionUse[];
+  readonly types: Set<string>;
+  params: number;
+}
+
+interface Walk {
+  known(node: string): boolean;
+  readonly start: number;
+  readonly found: Findings;
+  readonly rules: StatementRules;
+}
+
+/** A part of the tree that is still to be visited. `field` names the field that holds it. */
+interface Visit {
+  readonly value: Json | undefined;
+  readonly field: string;
+  readonly at: Position;
+}
+
+/** Visits every part of a tree. No recursion: the tree of `1+1+1…` is as deep as it is long. */
+function walk(tree: Json | undefined, walked: Walk): void {
+  // The root has been checked by its name.
+  const open: Visit[] = isObject(tree) ? partsOf(unwrap(tree), walked.start) : [];
+  for (let visit = open.pop(); visit; visit = open.pop()) {
+    const { value, field, at } = visit;
+    if (Array.isArray(value)) for (const item of value as readonly Json[]) open.push({ value: item, field, at });
+    else if (isObject(value) && !isEmpty(value)) open.push(...visitNode(value, visit, walked));
+  }
+}
+
+/** Checks one node and returns its parts. */
+function visitNode(value: JsonObject, { field, at }: Visit, { known, found, rules }: Walk): readonly Visit[] {
+  const wrapped = nameOf(value);
+  const node = wrapped ?? NODE_OF_FIELD[field] ?? field;
+  const content = wrapped === undefined ? value : value[wrapped];
+  const place = (isObject(content) ? positionOf(content.location) : undefined) ?? at;
+  if (!known(node)) throw refusal(rules, insideWords(node), place);
+  if (!isObject(content)) return [];
+  collect(node, content, { found, place });
+  return partsOf(content, place);
+}
+
+/** Names a node inside a statement for a message. */
+function insideWords(node: string): string {
+  const words = sqlWordsOf(node);
+  return CHANGES.has(node) ? `${words} inside another statement` : words;
+}
+
+const unwrap = (tree: JsonObject): JsonObject => {
+  const name = nameOf(tree);
+  return name === undefined ? tree : (tree[name] as JsonObject);
+};
+
+const partsOf = (content: JsonObject, at: Position): Visit[] =>
+  Object.entries(content)
+    .filter(([, value]) => typeof value === 'object' && value !== null)
+    .map(([field, value]) => ({ value, field, at }));
+
+const isEmpty = (value: JsonObject): boolean => Object.keys(value).length === 0;
+
+/** Returns the name of a node. A node is an object with one key, which begins with a capital letter. */
+function nameOf(value: Json | undefined): string | undefined {
+  if (!isObject(value)) return undefined;
+  const [key, another] = Object.keys(value);
+  return key !== undefined && another === undefined && /^[A-Z]/.test(key) ? key : undefined;
+}
+
+const positionOf = (location: Json | undefined): Position =>
+  typeof location === 'number' && location >= 0 ? location : undefined;
+
+function collect(node: string, content: JsonObject, { found, place: at }: { found: Findings; place: Position }): void {
+  if (node === 'FuncCall') {
+    const names = namesIn(content.funcname);
+    const [name = '', schema] = names.toReversed();
+    found.functions.push({ name, at, isAttribute: false, ...(schema !== undefined && { schema }) });
+  } else if (node === 'ColumnRef') {
+    const names = namesIn(content.fields);
+    const last = names.at(-1);
+    if (names.length > 1 && last !== undefined) found.functions.push({ name: last, at, isAttribute: true });
+  } else if (node === 'A_Indirection') {
+    for (const name of namesIn(content.indirection)) found.functions.push({ name, at, isAttribute: true });
+  } else if (node === 'TypeName') {
+    const names = namesIn(content.names);
+    const last = names.at(-1);
+    if (last !== undefined && names[0] !== 'pg_catalog') found.types.add(last);
+  } else if (node === 'ParamRef') {
+    found.params = Math.max(found.params, Number(content.number ?? 0));
+  }
+}
+
+/** Returns the names in a list. Other items, such as `*` and subscripts, are left out. */
+function namesIn(list: Json | undefined): readonly string[] {
+  if (!Array.isArray(list)) return [];
+  return (list as readonly JsonObject[]).flatMap((item) => {
+    const text = isObject(item) ? item.String : undefined;
+    return isObject(text) ? [String(text.sval ?? '')] : [];
+  });
+}

@@ -1,0 +1,126 @@
+import type { ClientConfig, Pool, PoolClient } from 'pg';
+import type { ConnectionOptions } from '../database.ts';
+import { DatabaseFailure } from '../database-failure.ts';
+import type { Deadline } from './deadline.ts';
+import { importDriver } from './load-driver.ts';
+import { explainConnectError, isStatementError } from './postgres-failure.ts';
+
+const POOL_SIZE = 4;
+const CONNECT_MS = 10_000;
+const IDLE_MS = 60_000;
+
+/** The connections to one database. */
+export interface PostgresPool {
+  /** Takes a connection and begins a transaction. Only this is repeated, when an idle connection turns out to be dead. */
+  begin(sql: string, deadline: Deadline): Promise<PoolClient>;
+  /** Gives a connection back. State that statements left is removed first. */
+  restore(client: PoolClient, transaction: 'open' | 'ended'): void;
+  /** Closes a connection whose state is in doubt. */
+  drop(client: PoolClient): void;
+  /** Asks the server to cancel the statement that the connection runs. */
+  cancel(client: PoolClient): void;
+  end(): Promise<void>;
+}
+
+/** The parts of a client of `pg` that its types leave out. */
+interface WireClient {
+  readonly processID: number;
+  readonly secretKey: number;
+  readonly host: string;
+  readonly port: number;
+  readonly ssl: boolean | object;
+}
+
+interface WireConnection {
+  connect(port: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processId: number, secretKey: number): void;
+  on(event: 'connect' | 'sslconnect' | 'error', listener: () => void): void;
+}
+
+/** Opens the pool. The first call connects. */
+export async function openPostgresPool(options: ConnectionOptions): Promise<PostgresPool> {
+  const { name } = options;
+  const driver = await importDriver('pg', name, async () => (await import('pg')).default);
+  // A pool's own timeout would also count the wait for a free connection, which the deadline of each call bounds.
+  class PostgresClient extends driver.Client {
+    constructor(config?: ClientConfig) {
+      super({ ...config, connectionTimeoutMillis: CONNECT_MS });
+    }
+  }
+  const limits = { max: POOL_SIZE, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, Client: PostgresClient };
+  const pool = new driver.Pool({ ...addressOf(options), ...limits, application_name: 'heddle' });
+  // Without listeners the error of a lost connection would end the process. Calls notice the loss themselves.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => void client.on('error', () => undefined));
+  let isEnded = false;
+
+  return {
+    async begin(sql, deadline) {
+      for (let attempt = 1; ; attempt++) {
+        if (isEnded) throw new DatabaseFailure('CONNECTION_FAILED', `The connection "${name}" is closed. Call again.`);
+        const client = await take(pool, deadline, name);
+        const error = await deadline.race(client.query(sql)).then(none, identity);
+        if (error === undefined) return client;
+        client.release(true);
+        const isFinal = isStatementError(error) || attempt > POOL_SIZE;
+        if (deadline.failure() ?? isFinal) throw deadline.failure() ?? explainConnectError(error, name);
+      }
+    },
+    restore(client, transaction) {
+      const ended = transaction === 'ended' ? Promise.resolve() : client.query('ROLLBACK');
+      ended
+        .then(() => client.query('DISCARD ALL'))
+        .then(
+          () => client.release(),
+          () => client.release(true),
+        );
+    },
+    drop: (client) => client.release(true),
+    cancel(client) {
+      const { processID, secretKey, host, port, ssl } = client as unknown as WireClient;
+      const connection = new driver.Connection({ ssl } as ClientConfig) as unknown as WireConnection;
+      const send = () => connection.cancel(processID, secretKey);
+      connection.on('connect', ssl ? () => connection.requestSsl() : send);
+      connection.on('sslconnect', send);
+      // The call ends in time without the cancellation, and the server has a timeout of its own.
+      connection.on('error', () => undefined);
+      if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
+      else connection.connect(port, host);
+    },
+    async end() {
+      if (isEnded) return;
+      isEnded = true;
+      await pool.end();
+    },
+  };
+}
+
+const none = (): undefined => undefined;
+const identity = (error: unknown): unknown => error;
+
+/** Takes a connection from the pool. One that arrives after the deadline goes back at once. */
+async function take(pool: Pool, deadline: Deadline, name: string): Promise<PoolClient> {
+  const arriving = pool.connect();
+  try {
+    return await deadline.race(arriving);
+  } catch (error) {
+    const failure = deadline.failure();
+    if (!failure) throw explainConnectError(error, name);
+    arriving.then(
+      (client) => client.release(),
+      () => undefined,
+    );
+    if (failure.code !== 'TIMED_OUT') throw failure;
+    const text = `No connection of "${name}" was free within ${deadline.timeoutMs} ms. Try again later.`;
+    throw new DatabaseFailure('TIMED_OUT', text);
+  }
+}
+
+function addressOf({ url, host, port, database, username, password, ssl }: ConnectionOptions): ClientConfig {
+  const tls = ssl === undefined ? {} : { ssl };
+  if (url !== undefined) return { connectionString: url, ...tls };
+  const parts = { host, port, database, user: username, password };
+  const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
+  return { ...given, ...tls };
+}

@@ -1,0 +1,42 @@
+import { BoundedMap } from '../../../core/bounded-map.ts';
+import type { ConnectionOptions, Statement } from '../database.ts';
+import { checkPostgresStatement, isChange, type PostgresStatement } from './check-postgres-statement.ts';
+import { parsePostgres } from './parse-postgres.ts';
+import type { StatementRules } from './refusal.ts';
+import { toParams } from './values.ts';
+
+/** A statement whose syntax and parameters are checked. */
+export interface PreparedStatement {
+  readonly checked: PostgresStatement;
+  readonly rules: StatementRules;
+  readonly params: readonly (string | null)[];
+}
+
+/** `any` takes statements for reading, and those for writing if the connection permits them. */
+type Access = 'read' | 'write' | 'any';
+
+const MAX_KEPT = 200;
+const MAX_KEPT_CHARS = 4_096;
+
+/** Returns a function that checks statements of a connection. It keeps the results for repeated statements. */
+export function statementPreparer(
+  connection: ConnectionOptions,
+): (statement: Statement, access: Access) => Promise<PreparedStatement> {
+  const { name, allowDdl } = connection;
+  const kept = new BoundedMap<string, Omit<PreparedStatement, 'params'>>(MAX_KEPT);
+
+  async function check(sql: string, wanted: Access): Promise<Omit<PreparedStatement, 'params'>> {
+    const statements = await parsePostgres(sql, name);
+    const isWrite =
+      wanted === 'write' || (wanted === 'any' && connection.access === 'readwrite' && isChange(statements));
+    const rules: StatementRules = { sql, connection: name, access: isWrite ? 'write' : 'read', allowDdl };
+    return { rules, checked: checkPostgresStatement(statements, rules) };
+  }
+
+  return async ({ sql, params }, access) => {
+    const key = `${access} ${sql}`;
+    const known = kept.get(key) ?? (await check(sql, access));
+    if (sql.length <= MAX_KEPT_CHARS) kept.set(key, known);
+    return { ...known, params: toParams(params, known.checked.params) };
+  };
+}
