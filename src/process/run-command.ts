@@ -1,3 +1,4 @@
+import type { Ending } from './process-group.ts';
 import type { Watchdog } from './watchdog.ts';
 
 export interface CommandToRun {
@@ -16,13 +17,20 @@ export interface CommandToRun {
 /** The end of a command. Its process group has ended, too. */
 export type CommandResult =
   | { readonly kind: 'ended'; readonly stdout: string }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      /** The last 2 KB that it printed to stderr. */
+      readonly stderr: string;
+    };
 
-/** Runs a command to its end, within limits of time and output. Its stderr is discarded. */
+const MAX_STDERR_BYTES = 2048;
+
+/** Runs a command to its end, within limits of time and output. The stderr of one that succeeds is discarded. */
 export async function runCommand(request: CommandToRun, watchdog: Watchdog): Promise<CommandResult> {
   const { startGroup } = await import('./process-group.ts');
   const { command, args, env, cwd, input, timeoutMs, maxBytes, signal } = request;
-  if (signal.aborted) return { kind: 'failed', reason: 'was cancelled' };
+  if (signal.aborted) return { kind: 'failed', reason: 'was cancelled', stderr: '' };
   const mark = watchdog.mark();
   const group = startGroup({ command, args, env, cwd, mark });
   const { child } = group;
@@ -35,7 +43,11 @@ export async function runCommand(request: CommandToRun, watchdog: Watchdog): Pro
   let bytes = 0;
   child.on('error', (error: NodeJS.ErrnoException) => failure.resolve(`cannot be started (${error.code})`));
   child.stdin.on('error', () => {}).end(input); // It may end without reading its input.
-  child.stderr.resume();
+  let printed = Buffer.alloc(0);
+  child.stderr.on('data', (chunk: Buffer) => {
+    // A copy: a part of a buffer would keep all of it in memory.
+    printed = Buffer.from(Buffer.concat([printed, chunk]).subarray(-MAX_STDERR_BYTES));
+  });
   child.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > maxBytes) failure.resolve(`printed more than ${maxBytes} bytes`);
@@ -44,11 +56,8 @@ export async function runCommand(request: CommandToRun, watchdog: Watchdog): Pro
   // A descendant that outlives the command is killed with its group, which ends the pipe.
   const closed = new Promise<undefined>((done) => child.once('close', () => done(undefined)));
   try {
-    const reason = await Promise.race([failure.promise, closed]);
-    if (reason !== undefined) return { kind: 'failed', reason };
-    const ending = group.ending();
-    if (ending && 'signal' in ending) return { kind: 'failed', reason: `ended by ${ending.signal}` };
-    if (ending && ending.code !== 0) return { kind: 'failed', reason: `ended with exit code ${ending.code}` };
+    const reason = (await Promise.race([failure.promise, closed])) ?? failureOf(group.ending());
+    if (reason !== undefined) return { kind: 'failed', reason, stderr: printed.toString('utf8') };
     return { kind: 'ended', stdout: Buffer.concat(chunks).toString('utf8') };
   } finally {
     clearTimeout(timer);
@@ -56,4 +65,9 @@ export async function runCommand(request: CommandToRun, watchdog: Watchdog): Pro
     await group.end();
     if (child.pid !== undefined) watchdog.forget(child.pid);
   }
+}
+
+function failureOf(ending: Ending | undefined): string | undefined {
+  if (ending && 'signal' in ending) return `ended by ${ending.signal}`;
+  return ending && ending.code !== 0 ? `ended with exit code ${ending.code}` : undefined;
 }

@@ -110,6 +110,22 @@ describe('a command before the call', () => {
     });
   }
 
+  verifies(
+    'G13',
+    'records the end of its stderr when it fails, escaped and without secrets, and shows callers none',
+    async () => {
+      const script = `printf '%0100000d' 0 >&2; printf '\\033[2J no rule: token=abc123\\n' >&2; exit 3`;
+      const { stage, records } = withHooks(beforeCall(shell(script)));
+      const thrown = await stage(aCall(), answers('done')).catch((error: unknown) => error);
+      expect(thrown).toMatchObject({ message: expect.stringContaining('exit code 3; the audit log has its stderr.') });
+      expect(JSON.stringify(thrown)).not.toContain('no rule');
+      const [record] = records;
+      expect(record).toMatchObject({ phase: 'hook', detail: { effect: 'deny' } });
+      expect(record?.detail.stderr).toMatch(/^0{3,}\\u\{001b\}\[2J no rule: token=\[REDACTED\]$/);
+      expect(String(record?.detail.stderr)).toHaveLength(500);
+    },
+  );
+
   verifies('G13', 'denies the call when it cannot be started', async () => {
     const { stage } = withHooks(beforeCall({ command: ['./missing.sh'], timeoutMs: LONGEST_MS }));
     await expect(stage(aCall(), answers('done'))).rejects.toMatchObject({

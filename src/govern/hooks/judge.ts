@@ -5,7 +5,7 @@ import type { HookEvent, HookedCall, HookVerdict } from '../../core/records/hook
 import { matchesTools } from '../policy/match.ts';
 import { type Configured, type Hook, hooksFor } from './hook.ts';
 import { readVerdict } from './read-verdict.ts';
-import { runHook } from './run-hook.ts';
+import { type HookFailure, type HookOutput, runHook } from './run-hook.ts';
 
 type JudgedEvent = Exclude<HookEvent['event'], 'onApproval'>;
 
@@ -33,28 +33,41 @@ export async function* judge<Name extends JudgedEvent>(
   for (const hook of hooksFor(configured, name, (tools) => matchesTools(tools, call.target))) {
     const fields = event();
     const sent = { event: name, ...fields, call: toHookedCall(fields.call) } as unknown as HookEvent;
-    const verdict = verdictOf(name, hook, await runHook(hook, sent, { parts, signal: call.signal }));
-    if (hasEffect(verdict)) record(configured, name, { call, hook, verdict });
+    const output = await runHook(hook, sent, { parts, signal: call.signal });
+    const verdict = verdictOf(name, hook, output);
+    if (hasEffect(verdict)) record(configured, name, { call, hook, verdict, output });
     yield { hook: hook.name, verdict };
     if (verdict.effect === 'deny') return;
   }
 }
 
-function verdictOf(name: JudgedEvent, { name: hook }: Hook, output: Awaited<ReturnType<typeof runHook>>): HookVerdict {
-  const verdict = 'failure' in output ? output.failure : readVerdict(name, output.value);
+function verdictOf(name: JudgedEvent, { name: hook }: Hook, output: HookOutput): HookVerdict {
+  const verdict = 'failure' in output ? failureText(output) : readVerdict(name, output.value);
   return typeof verdict === 'string' ? { effect: 'deny', reason: `The hook ${hook} ${verdict}.` } : verdict;
 }
+
+/** Returns a failure in words. Callers get no stderr of a hook. */
+const failureText = ({ failure, stderr }: HookFailure) =>
+  stderr === undefined ? failure : `${failure}; the audit log has its stderr`;
 
 const hasEffect = ({ effect, arguments: changed }: HookVerdict) =>
   changed !== undefined || (effect !== undefined && effect !== 'allow');
 
+interface RecordedVerdict {
+  readonly call: ResolvedCall;
+  readonly hook: Hook;
+  readonly verdict: HookVerdict;
+  readonly output: HookOutput;
+}
+
 function record(
   { parts: { audit, clock } }: Configured,
   event: JudgedEvent,
-  { call, hook, verdict }: { readonly call: ResolvedCall; readonly hook: Hook; readonly verdict: HookVerdict },
+  { call, hook, verdict, output }: RecordedVerdict,
 ): void {
   const { id: callId, caller, target } = call;
   const { effect, reason, arguments: changed } = verdict;
+  const { stderr } = 'failure' in output ? output : {};
   audit.append({
     callId,
     phase: 'hook',
@@ -62,7 +75,14 @@ function record(
     caller: caller.id,
     via: caller.via,
     name: target.publicName,
-    detail: { event, hook: hook.name, effect, reason, ...(changed && { changes: true }) },
+    detail: {
+      event,
+      hook: hook.name,
+      effect,
+      reason,
+      ...(changed && { changes: true }),
+      ...(stderr !== undefined && { stderr }),
+    },
   });
 }
 

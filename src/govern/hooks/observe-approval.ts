@@ -4,7 +4,7 @@ import type { StoredApproval } from '../../store/approval-box.ts';
 import { sanitisedSubject } from '../approvals/next-approval.ts';
 import { matchesTools } from '../policy/match.ts';
 import { type Configured, type Hook, hooksFor } from './hook.ts';
-import { runHook } from './run-hook.ts';
+import { type HookFailure, runHook } from './run-hook.ts';
 
 // A function has no timeout of its own, and closing waits for it.
 const LONGEST_MS = 60_000;
@@ -22,7 +22,7 @@ export async function observeApproval(
     const signal = AbortSignal.any([AbortSignal.timeout(LONGEST_MS), ended]);
     const { parts } = configured;
     const output = await runHook(hook, { event: 'onApproval', approval }, { parts, signal }).catch(() => TOO_LATE);
-    if ('failure' in output) recordFailure(configured, { hook, approval: stored, reason: output.failure });
+    if ('failure' in output) recordFailure(configured, { hook, approval: stored, output });
   }
 }
 
@@ -40,8 +40,9 @@ const toTarget = ({ kind, name, servers }: ApprovalSubject) =>
 
 function recordFailure(
   { parts: { audit, clock } }: Configured,
-  { hook, approval, reason }: { readonly hook: Hook; readonly approval: StoredApproval; readonly reason: string },
+  { hook, approval, output }: { readonly hook: Hook; readonly approval: StoredApproval; readonly output: HookFailure },
 ): void {
+  const { failure: reason, stderr } = output;
   const { id, subject, requestedBy, via } = approval;
   audit.append({
     callId: id,
@@ -50,6 +51,6 @@ function recordFailure(
     caller: requestedBy,
     via,
     name: subject.name,
-    detail: { event: 'onApproval', hook: hook.name, effect: 'failed', reason },
+    detail: { event: 'onApproval', hook: hook.name, effect: 'failed', reason, ...(stderr !== undefined && { stderr }) },
   });
 }

@@ -4,14 +4,23 @@ import { HeddleError } from '../../core/errors.ts';
 import { parseExact, withNumbersAsText } from '../../core/exact-numbers.ts';
 import { parseJson } from '../../core/json.ts';
 import type { HookEvent } from '../../core/records/hook.ts';
+import { redactText } from '../../core/text/redact-text.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import type { ConfiguredHook, Hook, HookParts } from './hook.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
+const MAX_STDERR_CHARS = 500;
 const OK = { least: 200, most: 299 };
 
 /** The output of a hook: its parsed JSON, or the reason why there is none. */
-export type HookOutput = { readonly value: unknown } | { readonly failure: string };
+export type HookOutput = { readonly value: unknown } | HookFailure;
+
+export interface HookFailure {
+  readonly failure: string;
+  /** The last lines that its program printed to stderr, for the audit log alone: the program got the arguments. */
+  readonly stderr?: string;
+}
 
 /** Runs one hook to its end. Throws CALL_CANCELLED if the signal aborts; every other failure is returned. */
 export async function runHook(
@@ -59,7 +68,9 @@ async function runProgram(
   const limits = { timeoutMs, maxBytes: MAX_BYTES, signal };
   const request = { command, args, env: childEnvironment(env, {}), cwd: cwd(), input, ...limits };
   const result = await runCommand(request, watchdog);
-  return result.kind === 'failed' ? { failure: result.reason } : parsed(result.stdout, 'printed');
+  if (result.kind === 'ended') return parsed(result.stdout, 'printed');
+  const stderr = oneLine(redactText(result.stderr.trim())).slice(-MAX_STDERR_CHARS);
+  return { failure: result.reason, ...(stderr !== '' && { stderr }) };
 }
 
 async function post(
