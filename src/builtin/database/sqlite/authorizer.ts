@@ -3,16 +3,23 @@ import { quote } from '../../tool-failure.ts';
 import type { ChildGrant } from './child-messages.ts';
 
 /** The first thing that an authorizer refused, in the words of SQL. */
-export interface Refusal {
+export interface RefusedAction {
   readonly construct: string;
   /** The word of the statement to which it belongs. */
   readonly word: string;
 }
 
+/** The arguments of an action. Their meaning depends on it. */
+interface Details {
+  readonly first: string;
+  readonly second: string;
+  readonly database: string;
+}
+
 export interface Authorizer {
   /** The callback of SQLite: every action of a statement, of its views and its triggers. */
   readonly decide: (action: number, first: string | null, second: string | null, database: string | null) => number;
-  refusal(): Refusal | undefined;
+  refusal(): RefusedAction | undefined;
   /** True after a statement that changes rows or definitions. */
   changes(): boolean;
 }
@@ -63,12 +70,12 @@ const NAMES = new Map(
 
 /** Makes the authorizer of one statement: everything is refused but the actions of its grant. */
 export function authorizer(grant: ChildGrant): Authorizer {
-  let refusal: Refusal | undefined;
+  let refusal: RefusedAction | undefined;
   let isChange = false;
   const mayChange = grant !== 'read';
   const definitions = grant === 'read' || grant === 'write' ? undefined : DEFINITIONS[grant];
 
-  function permits(action: number, first: string, second: string): boolean {
+  function permits(action: number, { first, second, database }: Details): boolean {
     switch (action) {
       case SQLITE_SELECT:
       case SQLITE_READ:
@@ -85,13 +92,14 @@ export function authorizer(grant: ChildGrant): Authorizer {
         // Only a definition writes the tables of the schema.
         return mayChange && (definitions !== undefined || !first.toLowerCase().startsWith('sqlite_'));
       default:
-        return definitions?.has(action) === true;
+        // A table of `temp` would be gone with the statement.
+        return definitions?.has(action) === true && database !== 'temp';
     }
   }
 
   return {
-    decide(action, first, second) {
-      if (permits(action, first ?? '', second ?? '')) {
+    decide(action, first, second, database) {
+      if (permits(action, { first: first ?? '', second: second ?? '', database: database ?? '' })) {
         isChange ||= definitions?.has(action) === true || CHANGES.has(action);
         return SQLITE_OK;
       }
@@ -103,7 +111,7 @@ export function authorizer(grant: ChildGrant): Authorizer {
   };
 }
 
-function describe(action: number, first: string, second: string): Refusal {
+function describe(action: number, first: string, second: string): RefusedAction {
   const name = NAMES.get(action) ?? 'This';
   const word = name.split(' ')[0] ?? name;
   if (action === SQLITE_FUNCTION) return { construct: `The function ${quote(second)}`, word: second };

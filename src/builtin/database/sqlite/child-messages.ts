@@ -21,6 +21,8 @@ export interface ChildFile {
 
 export interface ChildStatement {
   readonly sql: string;
+  /** True returns the plan of the statement and does not run it. */
+  readonly isPlan: boolean;
   /** What the authorizer lets the statement do. */
   readonly grant: ChildGrant;
   readonly named: Readonly<Record<string, Json>>;
@@ -29,7 +31,7 @@ export interface ChildStatement {
   readonly maxBytes: number;
 }
 
-/** `define` is a definition with this verb; a write may change rows only. */
+/** A verb permits its definitions; `write` permits changes of rows only. */
 export type ChildGrant = 'read' | 'write' | 'CREATE' | 'ALTER' | 'DROP';
 
 /** The line with which the parent has a child commit. */

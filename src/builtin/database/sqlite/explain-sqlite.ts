@@ -44,11 +44,13 @@ export function explainSqlite(thrown: unknown, { db, sql, guard }: FailedStateme
   if (near !== undefined) return failed(`${message}${placeOfSyntaxError(db, sql, near)}`);
   const [, name] =
     /^(?:no such [a-z ]+|ambiguous column name|misuse of [a-z ]+(?: function)?): (.+?)(?:\(\))?$/.exec(message) ?? [];
-  return name === undefined ? toFailure(thrown) : failed(`${message}${placeOf(sql, name.split('.').at(-1) ?? name)}`);
+  return name === undefined
+    ? toSqliteFailure(thrown)
+    : failed(`${message}${placeOf(sql, name.split('.').at(-1) ?? name)}`);
 }
 
 /** Returns the failure that SQLite reported. After COMMIT the transaction is still open, or has ended somehow. */
-export function toFailure(thrown: unknown, afterCommit?: 'open' | 'ended'): DatabaseFailure {
+export function toSqliteFailure(thrown: unknown, afterCommit?: 'open' | 'ended'): DatabaseFailure {
   if (thrown instanceof DatabaseFailure) return thrown;
   const code = codeOf(thrown) & 0xff;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

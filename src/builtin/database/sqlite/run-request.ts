@@ -2,9 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DatabaseFailure } from '../database-failure.ts';
 import { type Authorizer, authorizer } from './authorizer.ts';
 import type { ChildFile, ChildRequest, ChildResult, ChildStatement } from './child-messages.ts';
-import { explainSqlite, isUnrecovered, toFailure } from './explain-sqlite.ts';
+import { explainSqlite, isUnrecovered, toSqliteFailure } from './explain-sqlite.ts';
 import { openFile } from './open-file.ts';
-import { readRows } from './read-rows.ts';
+import { readSqliteRows } from './read-sqlite-rows.ts';
 import { sqliteTokens } from './sqlite-tokens.ts';
 
 /** A statement that ran and is not yet committed. */
@@ -39,7 +39,7 @@ function reading(request: ChildFile, run: (db: DatabaseSync) => ChildResult): Ch
       }
       if (!mayRetry) throw new DatabaseFailure('STATEMENT_FAILED', 'Another program changed the file. Try again.');
     } catch (thrown) {
-      if (!(mayRetry && request.mayRecover && isUnrecovered(thrown))) throw toFailure(thrown);
+      if (!(mayRetry && request.mayRecover && isUnrecovered(thrown))) throw toSqliteFailure(thrown);
       recover(request);
     }
   }
@@ -59,7 +59,7 @@ function query(db: DatabaseSync, statement: ChildStatement): ChildResult {
   connectSpatialTables(db);
   const guard = authorizer(statement.grant);
   try {
-    return { ...readRows(prepare(db, statement, guard), statement), affectedRows: 0 };
+    return { ...readSqliteRows(prepare(db, statement, guard), statement), affectedRows: 0 };
   } catch (thrown) {
     throw explainSqlite(thrown, { db, sql: statement.sql, guard });
   }
@@ -88,7 +88,7 @@ function execute(request: ChildRequest & { kind: 'execute' }): PendingCommit {
     if (!guard.changes()) {
       throw new DatabaseFailure('STATEMENT_REFUSED', 'The statement changes nothing. Use db_query to read.');
     }
-    const rows = readRows(prepared, request);
+    const rows = readSqliteRows(prepared, request);
     // The authorizer would refuse COMMIT. No text of the caller is prepared from here on.
     db.setAuthorizer(null);
     const [affected] = db.prepare('SELECT changes()').get() as unknown as [bigint];
@@ -106,7 +106,7 @@ function openForWriting(request: ChildFile) {
   try {
     return openFile(request, 'write');
   } catch (thrown) {
-    throw toFailure(thrown);
+    throw toSqliteFailure(thrown);
   }
 }
 
@@ -115,15 +115,16 @@ function commit(db: DatabaseSync, result: ChildResult): ChildResult {
     db.exec('COMMIT');
     return result;
   } catch (thrown) {
-    throw toFailure(thrown, db.isTransaction ? 'open' : 'ended');
+    throw toSqliteFailure(thrown, db.isTransaction ? 'open' : 'ended');
   } finally {
     db.close();
   }
 }
 
 /** Prepares the statement under its authorizer. SQLite prepares the first of several and ignores the rest. */
-function prepare(db: DatabaseSync, { sql }: ChildStatement, guard: Authorizer): StatementSync {
+function prepare(db: DatabaseSync, statement: ChildStatement, guard: Authorizer): StatementSync {
   db.setAuthorizer(guard.decide);
+  const sql = statement.isPlan ? `EXPLAIN QUERY PLAN ${statement.sql}` : statement.sql;
   const prepared = db.prepare(sql);
   const rest = sql.startsWith(prepared.sourceSQL) ? sql.slice(prepared.sourceSQL.length) : sql;
   for (const { text } of sqliteTokens(rest)) {

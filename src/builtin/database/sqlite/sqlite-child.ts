@@ -24,14 +24,14 @@ function answer(line: string): ChildReply {
   }
 }
 
-let text = '';
+let chunks: string[] = [];
 process.stdin.setEncoding('utf8');
 process.stdin.on('data', (chunk: string) => {
-  text += chunk;
-  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
-    const line = text.slice(0, end);
-    text = text.slice(end + 1);
-    process.stdout.write(`${JSON.stringify(answer(line))}\n`);
-  }
+  chunks.push(chunk);
+  // The parent sends a line and waits for its reply, so a line is the end of a chunk.
+  if (!chunk.endsWith('\n')) return;
+  const line = chunks.join('').trimEnd();
+  chunks = [];
+  process.stdout.write(`${JSON.stringify(answer(line))}\n`);
 });
 process.stdin.on('end', () => process.exit());

@@ -37,11 +37,15 @@ export function* sqliteTokens(sql: string): Generator<SqliteToken> {
 /** Returns the parameters of a statement by number: undefined for one without a name. Numbers begin with 1. */
 export function parametersOf(tokens: Iterable<SqliteToken>): readonly (string | undefined)[] {
   const names: (string | undefined)[] = [];
+  const known = new Set<string>();
   for (const { kind, text } of tokens) {
     if (kind !== 'parameter') continue;
     if (text === '?') names.push(undefined);
     else if (text.startsWith('?')) names.length = Math.max(names.length, Math.min(Number(text.slice(1)), TOO_MANY));
-    else if (!names.includes(text)) names.push(text);
+    else if (!known.has(text)) {
+      known.add(text);
+      names.push(text);
+    }
     if (names.length >= TOO_MANY) break;
   }
   return names;

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import { DatabaseFailure } from '../../../../src/builtin/database/database-failure.ts';
 import { authorizer } from '../../../../src/builtin/database/sqlite/authorizer.ts';
-import { checkStatement } from '../../../../src/builtin/database/sqlite/check-statement.ts';
+import { checkSqliteStatement } from '../../../../src/builtin/database/sqlite/check-sqlite-statement.ts';
 import { openFile } from '../../../../src/builtin/database/sqlite/open-file.ts';
 import { verifies } from '../../../requirements.ts';
 import { ANALYTICS, ATTACKS, BOMBS } from './attacks.ts';
@@ -83,7 +83,7 @@ verifies('B2', 'SQLite: the check of the form alone refuses every statement that
   const { connection } = await aShop();
   const passed = ATTACKS.filter((sql) => {
     try {
-      checkStatement({ sql, params: [] }, connection, 'read');
+      checkSqliteStatement({ sql, params: [] }, connection, 'read');
       return true;
     } catch {
       return false;

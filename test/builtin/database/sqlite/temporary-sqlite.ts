@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { ConnectionOptions, Database, RunOptions } from '../../../../src/builtin/database/database.ts';
-import { openSqlite } from '../../../../src/builtin/database/sqlite/open-sqlite.ts';
+import { openSqliteDatabase } from '../../../../src/builtin/database/sqlite/open-sqlite-database.ts';
 import { openWatchdog } from '../../../../src/process/watchdog.ts';
+import { carriersOf } from '../../../alive.ts';
 import { temporaryFolder } from '../../../temporary-heddle.ts';
 
 export const OPTIONS: RunOptions = {
@@ -30,14 +31,7 @@ CREATE TABLE counter (n INTEGER);
 INSERT INTO counter VALUES (0);
 `;
 
-const opened: Database[] = [];
-const watchdog = openWatchdog();
-afterAll(async () => {
-  await Promise.all(opened.map((database) => database.close()));
-  watchdog.close();
-});
-
-/** Makes a folder with the database of a shop. */
+/** Makes a folder with the database of a shop. Its connections are closed when the test ends. */
 export async function aShop(sql = SHOP) {
   const folder = await temporaryFolder();
   const file = join(folder, 'shop.db');
@@ -45,15 +39,25 @@ export async function aShop(sql = SHOP) {
     ...{ name: 'shop', type: 'sqlite', database: file, access: 'read' },
     ...{ allowDdl: false, allowPrivilegedRole: false, allowFunctions: [] },
   };
+  const opened: Database[] = [];
+  const watchdog = openWatchdog();
+  const owner = watchdog.mark().split('.')[0] ?? '';
+  onTestFinished(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    watchdog.close();
+    expect(carriersOf(owner)).toEqual([]);
+  });
   writeDirectly(file, sql);
   return {
     folder,
     file,
     connection,
+    /** Returns the process ids of the children that run. */
+    children: () => carriersOf(owner),
     async open(options: Partial<ConnectionOptions> & { readonly idleMs?: number } = {}): Promise<Database> {
       const { idleMs, ...rest } = options;
       const parts = { watchdog, ...(idleMs !== undefined && { idleMs }) };
-      const database = await openSqlite({ ...connection, ...rest }, OPTIONS.signal, parts);
+      const database = await openSqliteDatabase({ ...connection, ...rest }, OPTIONS.signal, parts);
       opened.push(database);
       return database;
     },
@@ -65,6 +69,16 @@ export function writeDirectly(file: string, sql: string): void {
   const database = new DatabaseSync(file);
   try {
     database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
+
+/** Runs SQL and returns its first row, from this process. */
+export function readDirectly(file: string, sql: string): Record<string, unknown> | undefined {
+  const database = new DatabaseSync(file);
+  try {
+    return database.prepare(sql).get();
   } finally {
     database.close();
   }

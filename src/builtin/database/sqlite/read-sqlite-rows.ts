@@ -5,7 +5,7 @@ import type { ChildResult, ChildStatement } from './child-messages.ts';
 type Row = readonly SQLOutputValue[];
 
 /** Runs a prepared statement and reads its rows, until a limit is reached. */
-export function readRows(prepared: StatementSync, statement: ChildStatement): Omit<ChildResult, 'affectedRows'> {
+export function readSqliteRows(prepared: StatementSync, statement: ChildStatement): Omit<ChildResult, 'affectedRows'> {
   const { named, values, maxRows, maxBytes } = statement;
   const bound = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, toBound(value)]));
   const rows: Json[][] = [];

@@ -3,13 +3,15 @@ import type { ConnectionOptions, Statement } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { parametersOf, type SqliteToken, sqliteTokens } from './sqlite-tokens.ts';
 
-export type Purpose = 'read' | 'write' | 'explain';
+export type StatementPurpose = 'read' | 'write' | 'explain';
 
 /** A statement that passed the check, with its values by the name or number of their parameters. */
-export interface CheckedStatement {
+export interface CheckedSqliteStatement {
   readonly sql: string;
   /** What it does: SELECT, INSERT, CREATE and so on. */
   readonly verb: string;
+  /** True if it begins with EXPLAIN. */
+  readonly isExplain: boolean;
   readonly named: Readonly<Record<string, Json>>;
   readonly values: readonly Json[];
 }
@@ -25,11 +27,11 @@ const DEFINED: ReadonlySet<string> = new Set(['TABLE', 'INDEX', 'VIEW']);
  * Checks the form of a statement before a child sees it: one statement, of a permitted kind, with the right count of
  * values. The authorizer in the child checks what the statement does.
  */
-export function checkStatement(
+export function checkSqliteStatement(
   { sql: written, params }: Statement,
   connection: ConnectionOptions,
-  purpose: Purpose,
-): CheckedStatement {
+  purpose: StatementPurpose,
+): CheckedSqliteStatement {
   // A lone surrogate would become another character on its way to SQLite.
   const sql = written.toWellFormed();
   if (sql.includes('\0')) throw invalid('The statement contains a NUL character. Remove it');
@@ -46,13 +48,13 @@ export function checkStatement(
   if (second) {
     throw refused(`A second statement begins at position ${second.at + 1}. Send one statement per call`);
   }
-  return { sql, verb, ...valuesOf(own, params) };
+  return { sql, verb, isExplain: wordAt(own, 0) === 'EXPLAIN', ...valuesOf(own, params) };
 }
 
 const isSemicolon = ({ text }: SqliteToken): boolean => text === ';';
 
 /** Returns the verb of a permitted statement. Throws for all others. */
-function checkKind(tokens: readonly SqliteToken[], connection: ConnectionOptions, purpose: Purpose): string {
+function checkKind(tokens: readonly SqliteToken[], connection: ConnectionOptions, purpose: StatementPurpose): string {
   const isExplain = wordAt(tokens, 0) === 'EXPLAIN';
   const start = isExplain ? afterExplain(tokens) : 0;
   const verb = verbOf(tokens, start);
@@ -74,7 +76,7 @@ function checkKind(tokens: readonly SqliteToken[], connection: ConnectionOptions
 
 const afterExplain = (tokens: readonly SqliteToken[]): number => (wordAt(tokens, 1) === 'QUERY' ? 3 : 1);
 
-function allowance({ access, allowDdl }: ConnectionOptions, purpose: Purpose, reads: boolean): string {
+function allowance({ access, allowDdl }: ConnectionOptions, purpose: StatementPurpose, reads: boolean): string {
   if (purpose !== 'write') return '. Send one SELECT, WITH, VALUES or EXPLAIN';
   if (access === 'read') return '. Use a connection with access "readwrite"';
   if (reads) return '. Use db_query to read';

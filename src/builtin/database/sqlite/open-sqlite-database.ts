@@ -12,7 +12,7 @@ import type {
   TableEntry,
 } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
-import { checkStatement, type Purpose } from './check-statement.ts';
+import { checkSqliteStatement, type StatementPurpose } from './check-sqlite-statement.ts';
 import type { ChildGrant, ChildRequest, ChildResult } from './child-messages.ts';
 import type { ChildPoolOptions } from './child-pool.ts';
 import { sqliteChildren } from './sqlite-children.ts';
@@ -21,7 +21,7 @@ const OPEN_MS = 10_000;
 const MAX_REQUEST_BYTES = 32 * 1024 * 1024;
 const LONGEST_MESSAGE = 2000;
 /** The part of the timeout that a locked database is waited for, so that its error arrives before the timeout. */
-const BUSY_PART = 0.8;
+const BUSY_PART = 0.5;
 
 const TABLES = `SELECT schema, name, type FROM pragma_table_list
 WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`;
@@ -29,7 +29,7 @@ const COLUMNS = `SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_
 const FIND_TABLE = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE AND type <> 'shadow'`;
 
 /** Opens an SQLite file. Statements run in child processes, because they block and only SIGKILL ends them in time. */
-export async function openSqlite(
+export async function openSqliteDatabase(
   connection: ConnectionOptions,
   signal: AbortSignal,
   options: ChildPoolOptions,
@@ -48,20 +48,23 @@ export async function openSqlite(
   }
 
   async function read(sql: string, values: readonly string[], limits: RunOptions): Promise<ChildResult['rows']> {
-    const statement = { sql, values, named: {}, grant: 'read' as const };
+    const statement = { sql, isPlan: false, values, named: {}, grant: 'read' as const };
     return (await run({ kind: 'query', ...statement, maxRows: MOST_NAMES, maxBytes: limits.maxBytes }, limits)).rows;
   }
 
-  async function runStatement(statement: Statement, purpose: Purpose, limits: RunOptions): Promise<ChildResult> {
-    const { verb, sql, ...values } = checkStatement(statement, connection, purpose);
+  async function runStatement(
+    statement: Statement,
+    purpose: StatementPurpose,
+    limits: RunOptions,
+  ): Promise<ChildResult> {
+    const { verb, isExplain, sql, ...values } = checkSqliteStatement(statement, connection, purpose);
     requireSize(statement);
     const { maxRows, maxBytes } = limits;
-    const isExplained = purpose === 'explain' && !/^\s*explain\b/i.test(sql);
+    const isPlan = purpose === 'explain' && !isExplain;
     return run(
       {
         kind: purpose === 'write' ? 'execute' : 'query',
-        sql: isExplained ? `EXPLAIN QUERY PLAN ${sql}` : sql,
-        ...{ ...values, grant: grantOf(verb), maxRows, maxBytes },
+        ...{ sql, isPlan, ...values, grant: grantOf(verb), maxRows, maxBytes },
       },
       limits,
     );
@@ -79,7 +82,7 @@ export async function openSqlite(
     explain: async (statement, limits) => rowsOf(await runStatement(statement, 'explain', limits)),
     execute: (statement, limits) => runStatement(statement, 'write', limits),
     async preview(statement, limits) {
-      checkStatement(statement, connection, 'write');
+      checkSqliteStatement(statement, connection, 'write');
       const { rows } = await runStatement(statement, 'explain', limits);
       const plan = rows.map((row) => `  ${escapeControlCharacters(String(row.at(-1)))}`).join('\n');
       return `no estimate: SQLite does not estimate rows.${plan && `\nPlan:\n${plan}`}`;
