@@ -49,14 +49,14 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const { config, store, storeLocation, options, env, clock, closing } = parts;
   const inProcess = inProcessOf(options.servers ?? {});
   const wallClock = wallClockOf(options);
-  const builtIns = builtInsOf({ config: () => activeConfig.config, home: homeFolder(env), storeLocation, env });
+  const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
+  const builtIns = builtInsOf({ config: () => active().config, home: homeFolder(env), storeLocation, env, watchdog });
   let activeConfig = activeConfigOf(config, builtIns, wallClock);
   const active = () => activeConfig;
   const auth = authPartsOf({ active, store, wallClock, env });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
   const changes = feed<Change>(({ kind, detail }) => kind === 'server' && detail.event === 'notification');
   const notified = notifications();
-  const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
   const serverRequests = openServerRequests({
     suspendedCalls: suspendedCalls(),
     roots: () => activeConfig.config.settings.roots,
@@ -73,9 +73,8 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
   const sharedSet = capabilitiesKey(options.user?.capabilities);
   const cache = openServerCache({ saved: await store.servers.all(), book: store.servers, sharedSet });
-  const onChange = catalogPublisher(changes);
   const owners = callable(activeConfig.configs, plans);
-  const catalog = liveCatalog({ owners, ...rememberedOf(cache, plans), onChange });
+  const catalog = liveCatalog({ owners, ...rememberedOf(cache, plans), onChange: catalogPublisher(changes) });
   const servers = openServers({
     plans,
     cache,
@@ -93,6 +92,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     metrics.meet(nextPlans);
     servers.update(nextPlans);
     catalog.configure(callable(activeConfig.configs, nextPlans));
+    for (const builtIn of builtIns) builtIn.update?.();
   };
   const registered = registeredServers({ read: parts.read, active, adopt, inProcess, closing: closing.signal });
   const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));

@@ -14,6 +14,7 @@ import { checkServer } from '../upstream/doctor/check-server.ts';
 import { inspectServer } from '../upstream/doctor/inspect-server.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { ActiveConfig } from './active-config.ts';
+import type { BuiltIn } from './built-ins/built-in.ts';
 import { examineOutputs } from './examine-outputs.ts';
 import { examineRules } from './policy/examine-rules.ts';
 import { examineProfiles } from './profile-names.ts';
@@ -31,6 +32,7 @@ export interface DoctorOptions {
   readonly stages: readonly string[];
   readonly auth: AuthParts;
   readonly approvals: Pick<Approvals, 'findings'>;
+  readonly builtIns: readonly BuiltIn[];
 }
 
 /** Returns the doctor: it checks the whole installation, or one server in detail. */
@@ -56,6 +58,7 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
       ...(await approvals.findings(by)),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...(await examineOutputs(store.traces, options.wallClock())),
+      ...(await Promise.all(options.builtIns.map((builtIn) => builtIn.findings?.(signal) ?? []))).flat(),
       ...servers.status().map(({ name }) => checkServer({ servers, by }, name, signal)),
     ]);
   };

@@ -3,6 +3,8 @@ import type { Config, ServerConfig } from '../../config/config.ts';
 import type { PreviewCall } from '../../core/call/preview.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
+import type { Finding } from '../../core/records/finding.ts';
+import type { Watchdog } from '../../process/watchdog.ts';
 import { inProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';
 import type { Serve } from '../../upstream/transports/connect-in-memory.ts';
 import type { Environment } from '../heddle-options.ts';
@@ -16,6 +18,10 @@ export interface BuiltIn {
   readonly serve: Serve;
   /** Describes a call for its approver. It may open what a call opens. */
   readonly preview?: PreviewCall;
+  /** Closes what the active configuration has changed or removed, after its calls. */
+  update?(): void;
+  /** Examines what it has opened or would open, for `heddle doctor`. */
+  findings?(signal: AbortSignal): Promise<readonly Finding[]>;
   close(): Promise<void>;
 }
 
@@ -28,6 +34,8 @@ export interface BuiltInParts {
   /** The location of the store. The file tools do not show its files. */
   readonly storeLocation: string;
   readonly env: Environment;
+  /** Ends the children of built-in servers with this process. */
+  readonly watchdog: Watchdog;
   readonly userHome?: string;
 }
 

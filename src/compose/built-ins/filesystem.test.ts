@@ -5,13 +5,15 @@ import { verifies } from '../../../test/requirements.ts';
 import { temporaryFolder } from '../../../test/temporary-heddle.ts';
 import type { Config } from '../../config/config.ts';
 import { SETTING_DEFAULTS } from '../../config/schema/defaults.ts';
+import { openWatchdog } from '../../process/watchdog.ts';
 import { builtInFilesystem } from './filesystem.ts';
 
 /** Tests whether the file tools are served for a project folder. */
 function isServed(projectFolder: string, userHome: string, allowedPaths = [projectFolder]): boolean {
   const filesystem = { ...SETTING_DEFAULTS.builtins.filesystem, allowedPaths };
   const config = { projectFolder, settings: { builtins: { filesystem } } } as unknown as Config;
-  const parts = { config: () => config, home: join(userHome, '.heddle'), storeLocation: ':memory:', env: {} };
+  const home = join(userHome, '.heddle');
+  const parts = { config: () => config, home, storeLocation: ':memory:', env: {}, watchdog: openWatchdog() };
   return builtInFilesystem({ ...parts, userHome }).configOf(config) !== undefined;
 }
 

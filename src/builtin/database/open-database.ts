@@ -1,0 +1,25 @@
+import type { Watchdog } from '../../process/watchdog.ts';
+import type { ConnectionOptions, OpenDatabase } from './database.ts';
+import { DatabaseFailure } from './database-failure.ts';
+
+interface DriverParts {
+  /** Ends the children in which SQLite runs with this process. */
+  readonly watchdog: Watchdog;
+}
+
+// Loaded with the first call of their kind.
+const DRIVERS: Readonly<Partial<Record<ConnectionOptions['type'], (parts: DriverParts) => Promise<OpenDatabase>>>> = {
+  sqlite: async (parts) => {
+    const { openSqlite } = await import('./sqlite/open-sqlite.ts');
+    return (connection, signal) => openSqlite(connection, signal, parts);
+  },
+};
+
+/** Returns a function that opens databases of every type. */
+export const databaseOpener =
+  (parts: DriverParts): OpenDatabase =>
+  async (connection, signal) => {
+    const load = DRIVERS[connection.type];
+    if (!load) throw new DatabaseFailure('DRIVER_MISSING', `There is no driver for ${connection.type}.`);
+    return (await load(parts))(connection, signal);
+  };

@@ -1,0 +1,59 @@
+import type { Connections } from '../../builtin/database/connections.ts';
+import type { Config } from '../../config/config.ts';
+import { VERSION } from '../../core/version.ts';
+import { type BuiltIn, type BuiltInParts, builtInServer } from './built-in.ts';
+
+const NAME = 'database';
+
+/** Returns the built-in server of the database tools. Its connections are shared by all clients. */
+export function builtInDatabase({ config, watchdog }: BuiltInParts): BuiltIn {
+  let opened: Promise<Connections> | undefined;
+
+  function connections(): Promise<Connections> {
+    opened ??= openShared();
+    return opened;
+  }
+
+  async function openShared(): Promise<Connections> {
+    const [{ openConnections }, { databaseOpener }] = await Promise.all([
+      import('../../builtin/database/connections.ts'),
+      import('../../builtin/database/open-database.ts'),
+    ]);
+    return openConnections({ list: () => connectionsIn(config()), open: databaseOpener({ watchdog }) });
+  }
+
+  return {
+    name: NAME,
+    configOf(next) {
+      const { connections: _, enabled: __, ...limits } = next.settings.builtins.database;
+      // Neither addresses nor credentials: the tool definitions do not depend on them, and the revision is stored.
+      const shown = connectionsIn(next).map(({ name, type, access, allowDdl }) => ({ name, type, access, allowDdl }));
+      if (shown.length === 0) return undefined;
+      const description = `Databases: ${shown.map(({ name }) => name).join(', ')}`;
+      return builtInServer({ name: NAME, description, revision: { version: VERSION, ...limits, connections: shown } });
+    },
+    async serve(transport) {
+      const { queryTimeoutMs, maxRows } = config().settings.builtins.database;
+      const { serveDatabase } = await import('../../builtin/database/serve-database.ts');
+      await serveDatabase(transport, { connections: await connections(), queryTimeoutMs, maxRows });
+    },
+    async preview(tool, input, signal) {
+      if (tool !== 'db_execute') return undefined;
+      const { previewExecution } = await import('../../builtin/database/preview-execution.ts');
+      return previewExecution(await connections(), input, signal);
+    },
+    update: () => void opened?.then((shared) => shared.update()),
+    async findings(signal) {
+      if (connectionsIn(config()).length === 0) return [];
+      const { examineConnections } = await import('../../builtin/database/check-connections.ts');
+      return examineConnections(await connections(), signal);
+    },
+    close: async () => (await opened)?.close(),
+  };
+}
+
+/** Returns the connections that the built-in server may use: none if a configured server replaces it. */
+function connectionsIn({ settings, servers }: Config): Config['settings']['builtins']['database']['connections'] {
+  const { enabled, connections } = settings.builtins.database;
+  return enabled && !servers.has(NAME) ? connections : [];
+}
