@@ -1,0 +1,147 @@
+import type {
+  ConnectionOptions,
+  Database,
+  OpenDatabase,
+  RowSet,
+  RunOptions,
+  Statement,
+  TableColumn,
+  TableEntry,
+  TableName,
+} from '../database.ts';
+import { DatabaseFailure } from '../database-failure.ts';
+import { checkMysqlRead } from './check-mysql-read.ts';
+import { checkMysqlWrite } from './check-mysql-write.ts';
+import { executeMysql } from './execute-mysql.ts';
+import { loadMysql } from './load-mysql.ts';
+import { readMysqlAddress } from './mysql-address.ts';
+import { explainMysqlLoss } from './mysql-failure.ts';
+import { examineMysqlServer, sqlModeOf } from './mysql-server.ts';
+import { MysqlSession } from './mysql-session.ts';
+import { MysqlSessions } from './mysql-sessions.ts';
+import { previewMysql } from './preview-mysql.ts';
+import { type MysqlHandle, readMysql } from './read-mysql.ts';
+import type { MysqlRules } from './split-mysql-statement.ts';
+
+const PLANS = ['EXPLAIN', 'DESCRIBE', 'DESC', 'SHOW'];
+
+/** Opens a MySQL or MariaDB database and checks its user. */
+export const openMysql: OpenDatabase = async (connection, signal) => {
+  const driver = await loadMysql(connection.name);
+  const address = readMysqlAddress(connection);
+  let session: MysqlSession | undefined;
+  try {
+    session = await MysqlSession.open(driver, address, signal);
+    const server = await examineMysqlServer(session, connection);
+    const handle = { connection: connection.name, address, server, sessions: new MysqlSessions(driver, address) };
+    return database(handle, rulesOf(connection, handle));
+  } catch (error) {
+    if (signal.aborted)
+      throw new DatabaseFailure('CANCELLED', `Opening the connection "${connection.name}" was cancelled.`);
+    throw explainMysqlLoss(error, connection.name);
+  } finally {
+    session?.destroy();
+  }
+};
+
+const rulesOf = (connection: ConnectionOptions, { server }: MysqlHandle): MysqlRules => ({
+  connection: connection.name,
+  access: connection.access,
+  allowDdl: connection.allowDdl,
+  allowFunctions: new Set(connection.allowFunctions.map((name) => name.toUpperCase())),
+  mode: sqlModeOf(server),
+});
+
+function database(handle: MysqlHandle, rules: MysqlRules): Database {
+  const writable = <T>(run: () => Promise<T>): Promise<T> => {
+    if (rules.access === 'readwrite') return run();
+    const text = `The connection "${rules.connection}" has access "read". Set access to "readwrite" to permit writing.`;
+    return Promise.reject(new DatabaseFailure('STATEMENT_REFUSED', text));
+  };
+  return {
+    warnings: handle.server.warnings,
+    async query({ sql, params }, options) {
+      const checked = checkMysqlRead(sql, rules);
+      return readMysql(handle, { sql: checked.sql, params }, { ...options, allowsText: PLANS.includes(checked.verb) });
+    },
+    async explain(statement, options) {
+      return explainMysql(handle, rules, { statement, options });
+    },
+    listTables: (schema, options) => listMysqlTables(handle, schema, options),
+    describeTable: (table, options) => describeMysqlTable(handle, table, options),
+    execute: ({ sql, params }, options) =>
+      writable(async () => {
+        const checked = checkMysqlWrite(sql, rules);
+        return executeMysql(handle, { statement: { sql: checked.sql, params }, checked, options });
+      }),
+    preview: ({ sql, params }, options) =>
+      writable(async () => {
+        const checked = checkMysqlWrite(sql, rules);
+        return previewMysql(handle, { statement: { sql: checked.sql, params }, checked, options });
+      }),
+    close: () => handle.sessions.close(),
+  };
+}
+
+interface Explaining {
+  readonly statement: Statement;
+  readonly options: RunOptions;
+}
+
+async function explainMysql(
+  handle: MysqlHandle,
+  rules: MysqlRules,
+  { statement, options }: Explaining,
+): Promise<RowSet> {
+  const isWrite = rules.access === 'readwrite' && /^\s*(?:insert|replace|update|delete)\b/i.test(statement.sql);
+  const checked = isWrite ? checkMysqlWrite(statement.sql, rules) : checkMysqlRead(statement.sql, rules);
+  if (PLANS.includes(checked.verb)) {
+    const text = `A plan exists for SELECT, WITH, VALUES and TABLE, not for ${checked.verb}. Send that statement with db_query.`;
+    throw new DatabaseFailure('STATEMENT_REFUSED', text);
+  }
+  if ('callsStoredFunction' in checked && checked.callsStoredFunction) {
+    const text = 'The statement calls a stored function, which EXPLAIN may run. Send it without that function.';
+    throw new DatabaseFailure('STATEMENT_REFUSED', text);
+  }
+  const explained = { sql: `EXPLAIN ${checked.sql}`, params: statement.params };
+  return readMysql(handle, explained, { ...options, isWritable: isWrite, allowsText: true });
+}
+
+const LIST = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES
+  WHERE TABLE_TYPE <> 'SEQUENCE' AND`;
+const OF_SCHEMA = 'TABLE_SCHEMA = ?';
+const NOT_OF_SYSTEM = "TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')";
+
+async function listMysqlTables(
+  handle: MysqlHandle,
+  schema: string | undefined,
+  options: RunOptions,
+): Promise<readonly TableEntry[]> {
+  const sql = `${LIST} ${schema === undefined ? NOT_OF_SYSTEM : OF_SCHEMA} ORDER BY 1, 2`;
+  const { rows } = await readMysql(handle, { sql, params: schema === undefined ? [] : [schema] }, options);
+  return rows.map(([table_schema, table_name, type]) => ({
+    table_schema: String(table_schema),
+    table_name: String(table_name),
+    table_type: /VIEW/.test(String(type)) ? 'view' : 'table',
+  }));
+}
+
+const DESCRIBE = `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT FROM information_schema.COLUMNS
+  WHERE TABLE_SCHEMA = COALESCE(?, DATABASE()) AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION`;
+
+async function describeMysqlTable(
+  handle: MysqlHandle,
+  { schema, table }: TableName,
+  options: RunOptions,
+): Promise<readonly TableColumn[] | undefined> {
+  const { rows } = await readMysql(handle, { sql: DESCRIBE, params: [schema ?? null, table] }, options);
+  if (rows.length === 0) return undefined;
+  // MariaDB prints the absence of a default as the expression NULL.
+  const isNone = (value: unknown) => value === null || (handle.server.isMariadb && value === 'NULL');
+  return rows.map(([name, type, nullable, value]) => ({
+    column_name: String(name),
+    data_type: String(type),
+    is_nullable: nullable === 'YES',
+    column_default: isNone(value) ? null : String(value),
+  }));
+}

@@ -1,0 +1,42 @@
+import { DatabaseFailure } from '../database-failure.ts';
+import type { MysqlChange } from './execute-mysql.ts';
+import { type MysqlHandle, readMysql } from './read-mysql.ts';
+
+const MAX_PREVIEW_MS = 2000;
+
+/** Returns the estimate of a writing statement for its approver. The statement is not run. */
+export async function previewMysql(handle: MysqlHandle, { statement, checked, options }: MysqlChange): Promise<string> {
+  const { sql, params } = statement;
+  if (params.length !== checked.parameters) {
+    const text = `The statement has ${checked.parameters} parameters, and params has ${params.length} values. Send ${checked.parameters}.`;
+    throw new DatabaseFailure('INPUT_INVALID', text);
+  }
+  if (checked.isDefinition) return noEstimate('there is none for a definition, which commits at once');
+  if (checked.callsStoredFunction) return noEstimate('it calls a stored function, which EXPLAIN may run');
+  const timeoutMs = Math.min(options.timeoutMs, MAX_PREVIEW_MS);
+  try {
+    const plan = await readMysql(
+      handle,
+      { sql: `EXPLAIN ${sql}`, params },
+      { ...options, timeoutMs, isWritable: true, allowsText: true },
+    );
+    return describePlan(
+      plan.columns.findIndex(({ name }) => name === 'rows'),
+      plan.rows,
+    );
+  } catch (error) {
+    if (error instanceof DatabaseFailure && error.code !== 'CANCELLED') return noEstimate(error.message);
+    throw error;
+  }
+}
+
+const noEstimate = (reason: string): string => `No estimate: ${reason.replace(/\.$/, '')}.`;
+
+/** Multiplies the rows of the outer query's tables. The database gives an upper bound for each. */
+function describePlan(at: number, rows: readonly (readonly unknown[])[]): string {
+  const outer = rows.filter(([id]) => id === rows[0]?.[0]).map((row) => row[at]);
+  const counts = outer.filter((count) => count !== null).map(Number);
+  if (counts.length === 0) return noEstimate('the database gives none for this statement');
+  const most = counts.reduce((product, count) => product * count, 1);
+  return `At most ${most} rows, as the database estimates from its statistics.`;
+}
