@@ -17,7 +17,10 @@ export interface Deadline {
 }
 
 /** Starts the time of a call. */
-export function startDeadline({ timeoutMs, signal }: RunOptions, timer: Timer = realTimer): Deadline {
+export function startDeadline(
+  { timeoutMs, signal }: Pick<RunOptions, 'timeoutMs' | 'signal'>,
+  timer: Timer = realTimer,
+): Deadline {
   const callbacks = new Set<() => void>();
   let failure: DatabaseFailure | undefined;
   const end = (reason: DatabaseFailure) => {

@@ -1,6 +1,6 @@
 import type { OpenDatabase } from '../database.ts';
+import { startDeadline } from '../deadline.ts';
 import { checkRole } from './check-role.ts';
-import { startDeadline } from './deadline.ts';
 import { importDriver } from './load-driver.ts';
 import { postgresDatabase } from './postgres-database.ts';
 import { openPostgresPool } from './postgres-pool.ts';

@@ -1,7 +1,7 @@
 import type { ClientConfig, Pool, PoolClient } from 'pg';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from '../deadline.ts';
 import { importDriver } from './load-driver.ts';
 import { explainConnectError, isStatementError } from './postgres-failure.ts';
 

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type Cursor from 'pg-cursor';
 import type { Json } from '../../../core/call.ts';
 import type { Column, ConnectionOptions, Execution, RowSet, RunOptions } from '../database.ts';
-import { startDeadline } from './deadline.ts';
+import { startDeadline } from '../deadline.ts';
 import { columnDescriber } from './describe-columns.ts';
 import { functionCheck, type LookUpVolatile, VOLATILE_NAMES_SQL } from './function-check.ts';
 import type { SentText } from './postgres-failure.ts';

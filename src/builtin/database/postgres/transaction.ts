@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from '../deadline.ts';
 import { explainStatementError, isStatementError, type SentText } from './postgres-failure.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 

@@ -1,51 +1,14 @@
 import type { Json } from '../../../core/call.ts';
-import { isRawNumber } from '../../../core/exact-numbers.ts';
-import { parseJson } from '../../../core/json.ts';
 import { DatabaseFailure } from '../database-failure.ts';
+import { exactJson, exactNumber } from '../exact-values.ts';
 
 type Decode = (text: string) => Json;
 
 const asNumber: Decode = (text) => Number(text);
-const DECIMAL = /^-?\d+(?:\.\d+)?$/;
-
-/** Returns a number that JSON writes with the same value; else the text. */
-function exactNumber(text: string): Json {
-  const value = Number(text);
-  if (!DECIMAL.test(text)) return text; // NaN, Infinity.
-  const shortest = text.includes('.') ? text.replace(/\.?0+$/, '') : text;
-  return String(value) === shortest ? value : text;
-}
-
 /** Postgres writes the shortest digits that read back as the same value, as JavaScript does. */
 function float(text: string): Json {
   const value = Number(text);
   return Number.isFinite(value) && !Object.is(value, -0) ? value : text;
-}
-
-/** Returns the value of a JSON text. A text with repeated keys or numbers beyond JavaScript stays text. */
-function exactJson(text: string): Json {
-  try {
-    const value = parseJson(text, { numbers: 'exact' });
-    return holdsRawNumber(value) || hasLongFraction(text) ? text : value;
-  } catch {
-    return text;
-  }
-}
-
-const STRINGS = /"(?:[^"\\]|\\.)*"/g;
-const LONG_FRACTIONS = /-?\d*\.?\d*\d{14}[-+.\deE]*/g;
-
-/** Returns true if a fraction in a JSON text would be rounded. */
-function hasLongFraction(text: string): boolean {
-  if (!/\d{14}/.test(text)) return false;
-  const numbers = text.replace(STRINGS, '""').match(LONG_FRACTIONS) ?? [];
-  return numbers.some((number) => typeof exactNumber(number) !== 'number');
-}
-
-function holdsRawNumber(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (isRawNumber(value)) return true;
-  return Object.values(value).some((item) => holdsRawNumber(item as Json));
 }
 
 const base64: Decode = (text) => (text.startsWith('\\x') ? Buffer.from(text.slice(2), 'hex').toString('base64') : text);
