@@ -25,10 +25,15 @@ export interface CapabilityToolList {
 }
 
 /** The configured servers, with the entry that determines the facts of their tools. */
-export type Owners = ReadonlyMap<string, { readonly entry: ServerEntry | undefined; readonly builtin: boolean }>;
+export type Owners = ReadonlyMap<string, Owner>;
 
 export const ownersOf = (configs: ReadonlyMap<string, Pick<ServerConfig, 'entry' | 'scope'>>): Owners =>
-  new Map([...configs].map(([name, { entry, scope }]) => [name, { entry, builtin: scope === 'builtin' }]));
+  new Map(
+    [...configs].map(([name, { entry, scope }]) => [
+      name,
+      { entry, builtin: scope === 'builtin', isManaged: scope === 'enterprise' },
+    ]),
+  );
 
 export interface CatalogOptions {
   readonly owners: Owners;

@@ -201,6 +201,8 @@ export interface Facts {
   readonly requires?: readonly string[];
   /** The labels that its results put on a session: `private`, `untrusted`. */
   readonly taints?: readonly Taint[];
+  /** The stricter facts that an organisation's rules see, if settings of the user make the tool milder. */
+  readonly forManagedRules?: Facts;
 }
 
 /** A label of a session that has received such results. */

@@ -140,3 +140,21 @@ verifies('C8', 'believes only a built-in server that each call of a tool needs a
   expect(strictest([plainFacts, { ...plainFacts, approval: 'always' }]).approval).toBe('always');
   expect(strictest([plainFacts, plainFacts]).approval).toBeUndefined();
 });
+
+verifies('G3', 'gives the rules of an organisation stricter facts if settings of the user make a tool milder', () => {
+  const said = tool('t', {
+    ...hints({ destructiveHint: true, readOnlyHint: true }),
+    ...own({ requiresApproval: true }),
+  });
+  const loose = { readOnly: true, riskLevel: 'low', idempotent: true, requiresApproval: false } as const;
+  const user = factsOf(said, { entry: set(loose), builtin: false });
+  expect(user).toMatchObject({ ...loose, destructive: false });
+  const strict = { readOnly: false, riskLevel: 'high', idempotent: false, requiresApproval: true, destructive: true };
+  expect(user.forManagedRules).toMatchObject(strict);
+  expect(factsOf(said, { entry: trusted, builtin: false }).forManagedRules).toMatchObject({ destructive: true });
+  expect(factsOf(said, { entry: set(loose), builtin: false, isManaged: true }).forManagedRules).toBeUndefined();
+  expect(factsOf(said, { entry: untrusted, builtin: false }).forManagedRules).toBeUndefined();
+  const stricter = factsOf(tool('t'), { entry: set({ requiresApproval: true, riskLevel: 'high' }), builtin: false });
+  expect((stricter.forManagedRules ?? stricter).requiresApproval).toBe(true);
+  expect(strictest([plainFacts, user]).forManagedRules).toMatchObject(strict);
+});

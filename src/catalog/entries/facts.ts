@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ServerEntry } from '../../config/schema/schema.ts';
 import type { Facts, JsonObject, RateLimit, Taint } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
@@ -6,6 +7,8 @@ import { isObject } from '../../core/json.ts';
 export interface Owner {
   readonly entry: ServerEntry | undefined;
   readonly builtin: boolean;
+  /** True if the entry is the organisation's, whose settings its own rules believe. */
+  readonly isManaged?: boolean;
 }
 
 const RISKS = ['low', 'medium', 'high'] as const;
@@ -21,9 +24,20 @@ export function settingsOf(entry: ServerEntry | undefined, tool: string): ToolSe
 
 /**
  * Determines the facts of a tool. Configuration wins over the server's annotations, and an untrusted server can only
- * make its tools stricter.
+ * make its tools stricter. An organisation's rules see the facts without settings of the user that make them milder.
  */
-export function factsOf(definition: JsonObject, { entry, builtin }: Owner): Facts {
+export function factsOf(definition: JsonObject, owner: Owner): Facts {
+  const { entry, builtin, isManaged } = owner;
+  const facts = configuredFacts(definition, owner);
+  if (!entry || builtin || isManaged) return facts;
+  const name = String(definition.name);
+  if (!entry.trusted && !Object.hasOwn(entry.tools, name)) return facts;
+  const asListed = configuredFacts(definition, { entry: { ...entry, trusted: false, tools: {} }, builtin });
+  const forManagedRules = strictest([facts, asListed]);
+  return isDeepStrictEqual(facts, forManagedRules) ? facts : { ...facts, forManagedRules };
+}
+
+function configuredFacts(definition: JsonObject, { entry, builtin }: Owner): Facts {
   const trusted = builtin || entry?.trusted === true;
   const set = settingsOf(entry, String(definition.name));
   const hints = object(definition.annotations);
@@ -99,6 +113,7 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
     ...(costs.length > 0 && { costPerCall: Math.max(...costs) }),
     ...(requires.length > 0 && { requires }),
     ...(taints.length > 0 && { taints }),
+    ...managedFacts(all),
     ...(all.some(({ approval }) => approval === 'always') && { approval: 'always' as const }),
     riskLevel: all.map(({ riskLevel }) => riskLevel).reduce(stricterRisk),
     readOnly: all.every(({ readOnly }) => readOnly),
@@ -109,6 +124,12 @@ export function strictest(all: readonly [Facts, ...Facts[]]): Facts {
     requiresApproval: all.some(({ requiresApproval }) => requiresApproval),
     builtin: all.every(({ builtin }) => builtin),
   };
+}
+
+function managedFacts(all: readonly [Facts, ...Facts[]]): Pick<Facts, 'forManagedRules'> {
+  if (!all.some(({ forManagedRules }) => forManagedRules)) return {};
+  const [first, ...rest] = all.map((facts) => facts.forManagedRules ?? facts);
+  return first ? { forManagedRules: strictest([first, ...rest]) } : {};
 }
 
 function ownRisk(claimed: unknown, derived: Risk, trusted: boolean): Risk {

@@ -1,8 +1,7 @@
-import type { ServerEntry } from '../../config/schema/schema.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { type CatalogEntry, makeEntry, type ToolEntry } from './entry.ts';
-import { factsOf, settingsOf } from './facts.ts';
+import { factsOf, type Owner, settingsOf } from './facts.ts';
 import { limitList } from './limit-list.ts';
 
 /** The tools of one server, built once and shared by every catalog until they change. */
@@ -17,11 +16,7 @@ export interface ServerTools {
   readonly entries: readonly CatalogEntry[];
 }
 
-export function buildServerTools(
-  server: string,
-  definitions: readonly JsonObject[],
-  owner: { readonly entry: ServerEntry | undefined; readonly builtin: boolean },
-): ServerTools {
+export function buildServerTools(server: string, definitions: readonly JsonObject[], owner: Owner): ServerTools {
   const { entry } = owner;
   const byName = Map.groupBy(definitions, ({ name }) => String(name));
   const { items, problems } = limitList(byName, { server, what: 'tools' });

@@ -30,6 +30,17 @@ export function conditionValues(call: ConditionedCall, now: number): ConditionVa
   };
 }
 
+const managed = new WeakMap<Target, Target>();
+
+/** Returns a target as an organisation's rules see it: settings of the user do not make its facts milder. */
+export function managedView(target: Target): Target {
+  const { forManagedRules: facts } = target.facts;
+  if (!facts) return target;
+  const view = managed.get(target) ?? { ...target, facts };
+  managed.set(target, view);
+  return view;
+}
+
 const known = new WeakMap<Target, ConditionValues['tool']>();
 
 function toolValues(target: Target): ConditionValues['tool'] {

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { LoadedPolicy } from '../../config/config.ts';
 import type { Caller } from '../../core/call.ts';
-import { ada, aTarget, grace } from '../../core/fixtures.ts';
+import { ada, aTarget, grace, plainFacts } from '../../core/fixtures.ts';
 import { hidesServer } from '../decide.ts';
 import { decides } from '../fixtures.ts';
 import { aRule } from './fixtures.ts';
@@ -238,4 +238,21 @@ verifies('G3', 'names callers by role, id, pattern and as the user of this machi
   expect(matchesCallers(['owner'], { id: 'local:grace', roles: ['user'] })).toBe(false);
   expect(matchesCallers(['role:owner', 'key:cd'], ci)).toBe(false);
   expect(matchesCallers(['role:user'], { id: 'role:user', roles: ['auditor'] })).toBe(false);
+});
+
+verifies('G3', 'a rule of an organisation sees facts that settings of the user do not make milder', () => {
+  const milder = { readOnly: true, destructive: false, forManagedRules: { ...plainFacts, destructive: true } };
+  const target = aTarget({ facts: milder });
+  const rule = aRule({ effect: 'ask', when: 'tool.destructive && !tool.readOnly' });
+  expect(decides({ rules: [rule] })(ada, target).effect).toBe('allow');
+  const managed = { ...rule, scope: 'enterprise' } as const;
+  const both = decides({ rules: [aRule({ when: 'tool.destructive' }), managed] });
+  for (const sent of [undefined, { kind: 'tool', input: {} } as const]) {
+    expect(both(ada, target, sent)).toMatchObject({ effect: 'ask', rule: 'policies: rule' });
+  }
+  const dynamic = {
+    ...aRule({ effect: 'ask', when: 'tool.destructive && has(args.x)' }),
+    scope: 'enterprise',
+  } as const;
+  expect(decides({ rules: [dynamic] })(ada, target, { kind: 'tool', input: { x: 1 } }).effect).toBe('ask');
 });

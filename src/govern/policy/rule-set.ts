@@ -4,7 +4,7 @@ import type { Caller, CallKind, Decision, ShadowVerdict, Target } from '../../co
 import type { RuleVerdict } from '../../core/records/policy.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Sent } from '../sensitive.ts';
-import { conditionValues } from './condition-values.ts';
+import { conditionValues, managedView } from './condition-values.ts';
 import { matchesCallers } from './match.ts';
 import { ruleIndex } from './rule-index.ts';
 
@@ -98,19 +98,33 @@ export function ruleSet(
 
 /** Returns a function that applies `callers` and `when` of a rule to a call. */
 function evaluator(call: RuledCall, clock: Clock): (rule: LoadedPolicy) => ConditionResult {
-  let values: ConditionValues | undefined;
-  let shadowValues: ConditionValues | undefined;
-  return ({ callers, condition, shadow }) => {
+  let own: ReturnType<typeof valuesFor> | undefined;
+  let managed: typeof own;
+  return ({ callers, condition, shadow, scope }) => {
     if (callers && !matchesCallers(callers, call.caller)) return false;
     if (!condition) return true;
+    if (scope !== 'enterprise') {
+      own ??= valuesFor(call, clock);
+      return condition.evaluate(own(shadow));
+    }
+    managed ??= valuesFor({ ...call, target: managedView(call.target) }, clock);
+    return condition.evaluate(managed(shadow));
+  };
+}
+
+/** Returns a function that gives the values of a call to rules in force, or to those in shadow mode. */
+function valuesFor(call: RuledCall, clock: Clock): (shadow: boolean | undefined) => ConditionValues {
+  let values: ConditionValues | undefined;
+  let shadowValues: ConditionValues | undefined;
+  return (shadow) => {
     values ??= {
       ...conditionValues(toConditioned(call), call.sent?.time ?? (call.sent ? clock() : 0)),
       budget: { left: MAX_STEPS_PER_CALL },
     };
-    if (!shadow) return condition.evaluate(values);
+    if (!shadow) return values;
     // Steps of their own: rules on trial must not make one in force fail.
     shadowValues ??= { ...values, budget: { left: MAX_STEPS_PER_CALL } };
-    return condition.evaluate(shadowValues);
+    return shadowValues;
   };
 }
 

@@ -1,9 +1,9 @@
 import type { ConditionResult } from '../../cel/condition.ts';
 import type { LoadedPolicy } from '../../config/config.ts';
 import { BoundedMap } from '../../core/bounded-map.ts';
-import type { Decision, Effect, Taint } from '../../core/call.ts';
+import type { Decision, Effect, Taint, Target } from '../../core/call.ts';
 import { type Decide, decider, type Policy } from '../decide.ts';
-import { conditionValues } from './condition-values.ts';
+import { conditionValues, managedView } from './condition-values.ts';
 import { matchesCallers } from './match.ts';
 import type { RecordedCall } from './recorded-call.ts';
 import { type RulesFor, ruleIndex } from './rule-index.ts';
@@ -104,12 +104,14 @@ function side(policy: Policy): Side {
   function unknownRules(call: RecordedCall): readonly LoadedPolicy[] {
     const { input, taint, time } = call.sent;
     // There are few sets of labels: if the condition has the same result for all, it does not depend on them.
-    const values = (call.noTaint ? TAINTS : [taint]).map((labels) =>
-      conditionValues({ ...call, input, taint: labels }, time),
-    );
-    return rulesFor(call.target).filter(({ callers, condition }) => {
+    const valuesOf = (target: Target) =>
+      (call.noTaint ? TAINTS : [taint]).map((labels) =>
+        conditionValues({ ...call, target, input, taint: labels }, time),
+      );
+    const values = { own: valuesOf(call.target), managed: valuesOf(managedView(call.target)) };
+    return rulesFor(call.target).filter(({ callers, condition, scope }) => {
       if (!condition || (callers && !matchesCallers(callers, call.caller))) return false;
-      const results = values.map((one) => condition.evaluate(one));
+      const results = values[scope === 'enterprise' ? 'managed' : 'own'].map((one) => condition.evaluate(one));
       return results.some((one) => isUnknownResult(one) || !isSameResult(one, results[0]));
     });
   }
