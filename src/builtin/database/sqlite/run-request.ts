@@ -27,22 +27,23 @@ export function runRequest(request: ChildRequest): ChildResult | PendingCommit {
 
 /** Opens the file for reading. Repeats when a writer began meanwhile, and after the recovery that SQLite asks for. */
 function reading(request: ChildFile, run: (db: DatabaseSync) => ChildResult): ChildResult {
-  for (let tries = 1; ; tries++) {
-    const mayRetry = tries < TRIES;
+  for (let left = TRIES; left > 0; left--) {
+    let isStale = () => false;
     try {
-      const { db, isStale } = openFile(request, 'read');
+      const opened = openFile(request, 'read');
+      isStale = opened.isStale;
       try {
-        const result = run(db);
+        const result = run(opened.db);
         if (!isStale()) return result;
       } finally {
-        db.close();
+        opened.db.close();
       }
-      if (!mayRetry) throw new DatabaseFailure('STATEMENT_FAILED', 'Another program changed the file. Try again.');
     } catch (thrown) {
-      if (!(mayRetry && request.mayRecover && isUnrecovered(thrown))) throw toSqliteFailure(thrown);
-      recover(request);
+      if (request.mayRecover && isUnrecovered(thrown)) recover(request);
+      else if (!isStale()) throw toSqliteFailure(thrown);
     }
   }
+  throw new DatabaseFailure('STATEMENT_FAILED', 'Other programs change the file too often. Try again.');
 }
 
 /** Has SQLite undo or finish what a killed writer left. */

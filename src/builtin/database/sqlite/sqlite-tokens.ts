@@ -13,7 +13,7 @@ const TOKEN = new RegExp(
   [
     '(?<skipped>[ \\t\\n\\f\\r]+|--[^\\n]*|/\\*[^]*?(?:\\*/|$))',
     `(?<quoted>'[^']*(?:''[^']*)*(?:'|$)|"[^"]*(?:""[^"]*)*(?:"|$)|\`[^\`]*(?:\`\`[^\`]*)*(?:\`|$)|\\[[^\\]]*(?:\\]|$))`,
-    `(?<parameter>\\?\\d*|[:@#$](?:${ID}|::)+(?:\\([^\\s)]*\\))?)`,
+    `(?<parameter>\\?\\d*|[:@#$](?:${ID}|::)+(?:\\([^\\s)]*\\)?)?)`,
     `(?<number>\\.?\\d(?:[eE][+-]\\d|[\\w.])*)`,
     `(?<word>[A-Za-z_\\u0080-\\uffff]${ID}*)`,
     '(?<other>[^])',
@@ -41,8 +41,10 @@ export function parametersOf(tokens: Iterable<SqliteToken>): readonly (string | 
   for (const { kind, text } of tokens) {
     if (kind !== 'parameter') continue;
     if (text === '?') names.push(undefined);
-    else if (text.startsWith('?')) names.length = Math.max(names.length, Math.min(Number(text.slice(1)), TOO_MANY));
-    else if (!known.has(text)) {
+    else if (text.startsWith('?')) {
+      const number = Math.min(Number(text.slice(1)), TOO_MANY);
+      while (names.length < number) names.push(undefined);
+    } else if (!known.has(text)) {
       known.add(text);
       names.push(text);
     }

@@ -4,6 +4,7 @@ import { DatabaseFailure } from '../../../../src/builtin/database/database-failu
 import { authorizer } from '../../../../src/builtin/database/sqlite/authorizer.ts';
 import { checkSqliteStatement } from '../../../../src/builtin/database/sqlite/check-sqlite-statement.ts';
 import { openFile } from '../../../../src/builtin/database/sqlite/open-file.ts';
+import { runRequest } from '../../../../src/builtin/database/sqlite/run-request.ts';
 import { verifies } from '../../../requirements.ts';
 import { ANALYTICS, ATTACKS, BOMBS } from './attacks.ts';
 import { aShop, fingerprintOf, OPTIONS } from './temporary-sqlite.ts';
@@ -128,4 +129,14 @@ verifies('B2', 'SQLite: analytic queries run', async () => {
 verifies('B2', 'SQLite: there are at least 60 attacks and 20 analytic queries', () => {
   expect(new Set(ATTACKS).size).toBeGreaterThanOrEqual(60);
   expect(new Set(ANALYTICS).size).toBeGreaterThanOrEqual(20);
+});
+
+verifies('B2', 'SQLite: a child alone refuses a second statement, which SQLite would ignore', async () => {
+  const { file } = await aShop();
+  const limits = { named: {}, values: [], maxRows: 10, maxBytes: 1000, isPlan: false, grant: 'read' as const };
+  const query = (sql: string) => runRequest({ kind: 'query', file, mayRecover: false, busyMs: 0, sql, ...limits });
+  for (const sql of ['SELECT 1; SELECT 2', 'SELECT 1;/* */x', 'SELECT 1\0; DELETE FROM item', "SELECT 1;'"]) {
+    expect(() => query(sql)).toThrow(/one statement per call/);
+  }
+  expect(query('SELECT 1;; -- x\n/* y')).toMatchObject({ rows: [[1]] });
 });
