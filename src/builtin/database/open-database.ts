@@ -10,8 +10,8 @@ interface DriverParts {
 // Loaded with the first call of their kind.
 const DRIVERS: Readonly<Partial<Record<ConnectionOptions['type'], (parts: DriverParts) => Promise<OpenDatabase>>>> = {
   sqlite: async (parts) => {
-    const { openSqlite } = await import('./sqlite/open-sqlite.ts');
-    return (connection, signal) => openSqlite(connection, signal, parts);
+    const { openSqliteDatabase } = await import('./sqlite/open-sqlite-database.ts');
+    return (connection, signal) => openSqliteDatabase(connection, signal, parts);
   },
 };
 
