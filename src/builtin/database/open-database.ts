@@ -9,6 +9,7 @@ interface DriverParts {
 
 // Loaded with the first call of their kind.
 const DRIVERS: Readonly<Partial<Record<ConnectionOptions['type'], (parts: DriverParts) => Promise<OpenDatabase>>>> = {
+  postgres: async () => (await import('./postgres/open-postgres-database.ts')).openPostgresDatabase,
   sqlite: async (parts) => {
     const { openSqliteDatabase } = await import('./sqlite/open-sqlite-database.ts');
     return (connection, signal) => openSqliteDatabase(connection, signal, parts);
