@@ -45,9 +45,16 @@ export const VOLATILE_NAMES_SQL = `
   WHERE p.provolatile = 'v'
   GROUP BY 1, 2`;
 
-/** Checks the functions of a statement. */
+/** Throws a `DatabaseFailure` that names a function that no statement may call. */
+export function refuseDangerous({ functions }: PostgresStatement, rules: StatementRules): void {
+  const isRead = rules.access === 'read';
+  const dangerous = functions.find(({ name }) => isDangerousFunction(name) || (isRead && changesState(name)));
+  if (dangerous) throw refuse(dangerous, rules, DANGEROUS);
+}
+
+/** Checks the functions of a statement for reading. */
 export interface FunctionCheck {
-  /** Throws a `DatabaseFailure` that names a function that the statement may not call. */
+  /** Throws a `DatabaseFailure` that names a volatile function. */
   check(statement: PostgresStatement, rules: StatementRules, lookUp: LookUpVolatile): Promise<void>;
 }
 
@@ -88,10 +95,7 @@ export function functionCheck(allowFunctions: readonly string[], clock: Clock = 
 
   return {
     async check({ functions, types }, rules, lookUp) {
-      const isRead = rules.access === 'read';
-      const dangerous = functions.find(({ name }) => isDangerousFunction(name) || (isRead && changesState(name)));
-      if (dangerous) throw refuse(dangerous, rules, DANGEROUS);
-      if (!isRead) return;
+      if (rules.access === 'write') return;
       const unsettled = functions.filter((use) => !isHarmlessFunction(use.name) && !isAllowed(use));
       const names = [...new Set(unsettled.map(({ name }) => name))];
       // The name of a type followed by parentheses is a cast, too.

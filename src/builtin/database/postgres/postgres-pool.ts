@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { ClientConfig, Pool, PoolClient } from 'pg';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
@@ -8,6 +9,7 @@ import { explainConnectError, isStatementError } from './postgres-failure.ts';
 const POOL_SIZE = 4;
 const CONNECT_MS = 10_000;
 const IDLE_MS = 60_000;
+const CANCEL_MS = 5_000;
 
 /** The connections to one database. */
 export interface PostgresPool {
@@ -32,6 +34,7 @@ interface WireClient {
 }
 
 interface WireConnection {
+  readonly stream: Socket;
   connect(port: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processId: number, secretKey: number): void;
@@ -85,6 +88,7 @@ export async function openPostgresPool(options: ConnectionOptions): Promise<Post
       connection.on('sslconnect', send);
       // The call ends in time without the cancellation, and the server has a timeout of its own.
       connection.on('error', () => undefined);
+      connection.stream.setTimeout(CANCEL_MS, () => connection.stream.destroy()).unref();
       if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
       else connection.connect(port, host);
     },

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../../core/bounded-map.ts';
 import type { ConnectionOptions, Statement } from '../database.ts';
 import { checkPostgresStatement, isChange, type PostgresStatement } from './check-postgres-statement.ts';
+import { refuseDangerous } from './function-check.ts';
 import { parsePostgres } from './parse-postgres.ts';
 import type { StatementRules } from './refusal.ts';
 import { toParams } from './values.ts';
@@ -30,7 +31,9 @@ export function statementPreparer(
     const isWrite =
       wanted === 'write' || (wanted === 'any' && connection.access === 'readwrite' && isChange(statements));
     const rules: StatementRules = { sql, connection: name, access: isWrite ? 'write' : 'read', allowDdl };
-    return { rules, checked: checkPostgresStatement(statements, rules) };
+    const checked = checkPostgresStatement(statements, rules);
+    refuseDangerous(checked, rules);
+    return { rules, checked };
   }
 
   return async ({ sql, params }, access) => {

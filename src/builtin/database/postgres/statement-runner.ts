@@ -73,9 +73,8 @@ export function statementRunner({ connection, pool, CursorClass }: DatabaseParts
         async (open) => (await readRows(open, { sql, params, extent: 'limited' }, options)).rows,
       ),
     commit(statement, options) {
-      const { checked, params, rules } = statement;
+      const { params, rules } = statement;
       const work: Work<Execution> = async (open) => {
-        await functions.check(checked, rules, lookUpWith(open.client));
         const result = await readRows(open, { sql: rules.sql, params, extent: 'all' }, options);
         const { fields, rows, truncated, seen, tagRows } = result;
         const columns = open.isAbandoned ? [] : await describe(open.client, fields);

@@ -30,7 +30,8 @@ interface Scope {
  * Returns the statements that begin a transaction with its timeouts. The other settings are those that Heddle's reading
  * of SQL and of values relies on, whatever the role or the database sets.
  */
-function beginSql(mode: 'READ ONLY' | 'READ WRITE', timeoutMs: number): string {
+function beginSql(mode: 'READ ONLY' | 'READ WRITE', deadline: Deadline): string {
+  const timeoutMs = Math.ceil(deadline.timeoutMs);
   return [
     `BEGIN ${mode}`,
     `SET LOCAL statement_timeout = ${timeoutMs + SERVER_EXTRA_MS}`,
@@ -45,7 +46,7 @@ function beginSql(mode: 'READ ONLY' | 'READ WRITE', timeoutMs: number): string {
 /** Runs work in a READ ONLY transaction, which is always rolled back. */
 export async function runReadOnly<T>(scope: Scope, work: (open: OpenTransaction) => Promise<T>): Promise<T> {
   const { pool, deadline } = scope;
-  const client = await pool.begin(beginSql('READ ONLY', deadline.timeoutMs), deadline);
+  const client = await pool.begin(beginSql('READ ONLY', deadline), deadline);
   const open: OpenTransaction = { client, isAbandoned: false };
   try {
     const result = await supervise(scope, client, work(open));
@@ -64,7 +65,7 @@ export async function runReadOnly<T>(scope: Scope, work: (open: OpenTransaction)
 /** Runs work in a transaction and commits it. Nothing is repeated. */
 export async function runAndCommit<T>(scope: Scope, work: (open: OpenTransaction) => Promise<T>): Promise<T> {
   const { pool, deadline } = scope;
-  const client = await pool.begin(beginSql('READ WRITE', deadline.timeoutMs), deadline);
+  const client = await pool.begin(beginSql('READ WRITE', deadline), deadline);
   const open: OpenTransaction = { client, isAbandoned: false };
   let result: T;
   try {
