@@ -94,7 +94,10 @@ function readBatch(
 interface ByteCount {
   onRow(): void;
   total(): number;
-  /** Resolves when the server has sent too much: in all, or with `all` in one row. */
+  /**
+   * Resolves when the server has sent too much: in all, or with `all` in one row. Rejects when the connection ends: a
+   * cursor that waits for the last message of the server would wait for ever.
+   */
   readonly exceeded: Promise<undefined>;
   fields(): readonly FieldDef[];
   stop(): void;
@@ -109,7 +112,8 @@ function countBytes(client: PoolClient, extent: 'limited' | 'all', maxBytes: num
   let total = 0;
   let sinceRow = 0;
   let fields: readonly FieldDef[] = [];
-  const { promise: exceeded, resolve } = Promise.withResolvers<undefined>();
+  const { promise: exceeded, resolve, reject } = Promise.withResolvers<undefined>();
+  const onLoss = () => reject(new Error('The connection ended.'));
   const onData = (chunk: Buffer) => {
     total += chunk.length;
     sinceRow += chunk.length;
@@ -121,6 +125,8 @@ function countBytes(client: PoolClient, extent: 'limited' | 'all', maxBytes: num
   // Before the parser, so that a row knows the bytes it came with.
   stream.prependListener('data', onData);
   connection.on('rowDescription', onFields);
+  connection.on('end', onLoss);
+  exceeded.catch(() => undefined);
   return {
     onRow() {
       sinceRow = 0;
@@ -131,6 +137,7 @@ function countBytes(client: PoolClient, extent: 'limited' | 'all', maxBytes: num
     stop() {
       stream.removeListener('data', onData);
       connection.removeListener('rowDescription', onFields);
+      connection.removeListener('end', onLoss);
     },
   };
 }

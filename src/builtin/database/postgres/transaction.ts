@@ -7,7 +7,6 @@ import type { PostgresPool } from './postgres-pool.ts';
 
 /** A call that fails at its deadline returns within 500 ms. The server has this long to end the statement. */
 const GRACE_MS = 400;
-const LOCK_MS = 10_000;
 /** The server ends a statement that Heddle could not cancel. */
 const SERVER_EXTRA_MS = 1_000;
 
@@ -35,7 +34,7 @@ function beginSql(mode: 'READ ONLY' | 'READ WRITE', deadline: Deadline): string 
   return [
     `BEGIN ${mode}`,
     `SET LOCAL statement_timeout = ${timeoutMs + SERVER_EXTRA_MS}`,
-    `SET LOCAL lock_timeout = ${Math.min(timeoutMs, LOCK_MS)}`,
+    `SET LOCAL lock_timeout = ${timeoutMs + SERVER_EXTRA_MS}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + SERVER_EXTRA_MS}`,
     'SET LOCAL standard_conforming_strings = on',
     'SET LOCAL bytea_output = hex',
