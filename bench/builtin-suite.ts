@@ -5,15 +5,9 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { createInterface } from 'node:readline';
-import { median, type Ratio, ratioOf, showRatio, table } from './ratios.ts';
-
-export interface BuiltinResult {
-  readonly job: string;
-  readonly name: string;
-  /** Calls per second, compared with the reference server in the same repetition. */
-  readonly rate: Ratio;
-  readonly median: number;
-}
+import { measureDatabases } from './measure-databases.ts';
+import { type BuiltinResult, measureInTurn } from './measure-in-turn.ts';
+import { showRatio, table } from './ratios.ts';
 
 interface Sizes {
   readonly reps: number;
@@ -38,7 +32,10 @@ interface Job {
   readonly plain: () => Promise<unknown>;
 }
 
-/** Measures the built-in file tools and the reference server over stdio, in turn, and plain `fs` in this process. */
+/**
+ * Measures the built-in file tools and the reference server over stdio, in turn, and plain `fs` in this process; then
+ * the databases of the built-in server and their bare drivers, in this process.
+ */
 export async function runBuiltinSuite({ reps, files = 50_000 }: Sizes): Promise<readonly BuiltinResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const servers: StdioServer[] = [];
@@ -49,25 +46,15 @@ export async function runBuiltinSuite({ reps, files = 50_000 }: Sizes): Promise<
     const reference = await openServer([REFERENCE, folder], folder);
     servers.push(reference);
     const results: BuiltinResult[] = [];
-    for (const job of jobsIn(folder)) {
-      const measured: readonly { name: string; run: () => Promise<unknown>; rates: number[] }[] = [
-        { name: BASELINE, run: () => reference.call(...job.reference), rates: [] },
-        { name: 'heddle', run: () => heddle.call(...job.heddle), rates: [] },
-        { name: 'plain fs', run: job.plain, rates: [] },
+    for (const { name, times, ...job } of jobsIn(folder)) {
+      const candidates = [
+        { name: BASELINE, run: () => reference.call(...job.reference) },
+        { name: 'heddle', run: () => heddle.call(...job.heddle) },
+        { name: 'plain fs', run: job.plain },
       ];
-      for (const { run } of measured) await run(); // Warms up.
-      for (let rep = 1; rep <= reps; rep++) {
-        for (const { name, run, rates } of measured) {
-          rates.push(await rateOf(run, job.times));
-          process.stderr.write(`builtin ${rep}/${reps} ${job.name}, ${name}: ${rates.at(-1)?.toFixed(1)} calls/s\n`);
-        }
-      }
-      const baseline = measured[0]?.rates ?? [];
-      for (const { name, rates } of measured) {
-        results.push({ job: job.name, name, rate: ratioOf(rates, baseline), median: median(rates) });
-      }
+      results.push(...(await measureInTurn({ job: name, times, reps, inFlight: IN_FLIGHT, candidates })));
     }
-    return results;
+    return [...results, ...(await measureDatabases(folder, reps))];
   } finally {
     for (const server of servers) await server.close();
     rmSync(folder, { recursive: true });
@@ -76,7 +63,8 @@ export async function runBuiltinSuite({ reps, files = 50_000 }: Sizes): Promise<
 
 export function showBuiltinSuite(results: readonly BuiltinResult[]): string {
   const rows = results.map(({ job, name, rate, median }) => [`${job}, ${name}`, showRatio(rate), median.toFixed(1)]);
-  return `\nBuilt-in file tools: ratio to ${BASELINE} in the same repetition\n${table([['', 'calls/s ratio', 'calls/s (context)'], ...rows])}`;
+  const title = `Built-in tools: ratio to ${BASELINE} or to the bare driver in the same repetition`;
+  return `\n${title}\n${table([['', 'calls/s ratio', 'calls/s (context)'], ...rows])}`;
 }
 
 function layFiles(folder: string, files: number): void {
@@ -124,17 +112,6 @@ const plainList = async (folder: string) =>
 
 const plainSearch = async (folder: string) =>
   (await readdir(folder, { recursive: true })).filter((path) => matchesGlob(path, PATTERN));
-
-/** Returns the calls per second of `times` calls, of which some are in flight at once. */
-async function rateOf(run: () => Promise<unknown>, times: number): Promise<number> {
-  let left = times;
-  const worker = async () => {
-    while (left-- > 0) await run();
-  };
-  const startedAt = performance.now();
-  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, times) }, worker));
-  return (times * 1000) / (performance.now() - startedAt);
-}
 
 interface StdioServer {
   call(name: string, input: object): Promise<unknown>;

@@ -19,6 +19,22 @@ try {
 }
 `;
 
+const READ_SQLITE = `
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openSqliteDatabase } from './node_modules/heddle/dist/builtin/database/sqlite/open-sqlite-database.js';
+import { openWatchdog } from './node_modules/heddle/dist/process/watchdog.js';
+const file = join(import.meta.dirname, 'packed.db');
+new DatabaseSync(file).exec("CREATE TABLE t AS SELECT 'from a packed child' AS a");
+const watchdog = openWatchdog();
+const { signal } = new AbortController();
+const database = await openSqliteDatabase({ name: 'packed', type: 'sqlite', database: file, access: 'read' }, signal, { watchdog });
+const limits = { maxRows: 1, maxBytes: 1000, timeoutMs: 30_000, signal };
+console.log((await database.query({ sql: 'SELECT a FROM t', params: [] }, limits)).rows[0][0]);
+await database.close();
+watchdog.close();
+`;
+
 await install();
 const scratch = mkdtempSync(join(tmpdir(), 'heddle-pack-'));
 try {
@@ -51,6 +67,9 @@ async function smoke() {
     ['npx', '--no', 'heddle', 'call', 'filesystem.fs_read_file', 'path=hello.txt'],
     /Hello from the packed/,
   );
+  // SQLite runs in a child whose program is a file of the package.
+  writeFileSync(join(folder, 'read-sqlite.mjs'), READ_SQLITE);
+  await run(folder, ['node', 'read-sqlite.mjs'], /^from a packed child$/m);
   await run(folder, ['node', 'list-tools.mjs'], /^mcp__filesystem__fs_read_file true$/m);
 }
 

@@ -17,7 +17,7 @@ import type { ChildGrant, ChildRequest, ChildResult } from './child-messages.ts'
 import type { ChildPoolOptions } from './child-pool.ts';
 import { sqliteChildren } from './sqlite-children.ts';
 
-const OPEN_MS = 10_000;
+const OPEN_MS = 30_000;
 const MAX_REQUEST_BYTES = 32 * 1024 * 1024;
 const LONGEST_MESSAGE = 2000;
 /** The part of the timeout that a locked database is waited for, so that its error arrives before the timeout. */

@@ -10,19 +10,16 @@ export function readSqliteRows(prepared: StatementSync, statement: ChildStatemen
   const bound = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, toBound(value)]));
   const rows: Json[][] = [];
   const classes: string[] = [];
-  let bytes = 0;
+  const fits = sizeLimit(maxBytes);
   let truncated = false;
   // Leaving the loop resets the statement.
   for (const found of prepared.iterate(bound, ...values.map(toBound))) {
     const row = found as unknown as Row;
-    bytes += roughSizeOf(row);
-    const values = rows.length < maxRows && bytes <= maxBytes ? row.map(toJson) : undefined;
-    // The exact size: escapes make text longer.
-    if (values) bytes += Math.max(0, Buffer.byteLength(JSON.stringify(values)) - roughSizeOf(row));
-    truncated = values === undefined || bytes > maxBytes;
-    if (truncated || !values) break;
+    const converted = rows.length < maxRows && leastBytesOf(row) <= maxBytes ? row.map(toJson) : undefined;
+    truncated = converted === undefined || !fits(rows, converted);
+    if (truncated || !converted) break;
     for (const [index, value] of row.entries()) if (value !== null) classes[index] ??= storageClassOf(value);
-    rows.push(values);
+    rows.push(converted);
   }
   const columns = prepared.columns().map(({ name, type }, index) => ({ name, type: type ?? classes[index] ?? 'null' }));
   return { columns, rows, truncated };
@@ -59,12 +56,31 @@ function storageClassOf(value: NonNullable<SQLOutputValue>): string {
 }
 
 /** Returns a lower bound of the size as JSON, without converting anything. */
-function roughSizeOf(row: Row): number {
-  let size = 2;
+function leastBytesOf(row: Row): number {
+  let size = 0;
   for (const value of row) {
-    size += 1;
     if (typeof value === 'string') size += value.length;
     else if (typeof value === 'object' && value !== null) size += value.byteLength;
   }
   return size;
 }
+
+/** Returns a test whether rows and one more stay within a size as JSON. It measures only when they come near it. */
+function sizeLimit(maxBytes: number): (rows: readonly Json[][], next: Json[]) => boolean {
+  let most = 0;
+  let exact: number | undefined;
+  return (rows, next) => {
+    for (const value of next) most += typeof value === 'string' ? value.length * LONGEST_ESCAPE + 3 : LONGEST_NUMBER;
+    most += 3;
+    if (most <= maxBytes) return true;
+    exact = (exact ?? (rows.length === 0 ? 0 : sizeOf(rows))) + sizeOf(next) + 1;
+    return exact - 1 <= maxBytes;
+  };
+}
+
+/** The bytes of an escaped character in JSON, such as `\u0001`. */
+const LONGEST_ESCAPE = 6;
+/** The bytes of a number in JSON, such as -1.2345678901234567e-300, and a comma. */
+const LONGEST_NUMBER = 26;
+
+const sizeOf = (value: Json | readonly Json[][]): number => Buffer.byteLength(JSON.stringify(value));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished } from 'vitest';
+import { openFile } from '../../../../src/builtin/database/sqlite/open-file.ts';
 import type { Json } from '../../../../src/core/call.ts';
 import { verifies } from '../../../requirements.ts';
 import { aShop, fingerprintOf, OPTIONS, writeDirectly } from './temporary-sqlite.ts';
@@ -217,6 +218,18 @@ describe('SQLite in WAL mode', () => {
       writer.exec(`UPDATE t SET a = ${a}`);
       expect((await database.query({ sql, params: [] }, OPTIONS)).rows).toEqual([[a]]);
     }
+  });
+
+  verifies('B2', 'SQLite: a read without locks is stale as soon as a writer has begun', async () => {
+    const { file } = await aShop(WAL);
+    const { db, isStale } = openFile({ file, mayRecover: false, busyMs: 0 }, 'read');
+    onTestFinished(() => db.close());
+    expect(isStale()).toBe(false);
+    const writer = new DatabaseSync(file);
+    writer.exec('UPDATE t SET a = 2');
+    expect(isStale()).toBe(true);
+    writer.close();
+    expect(isStale()).toBe(true);
   });
 
   verifies('B2', 'SQLite: a WAL database without its side file is an error that names it', async () => {
