@@ -14,7 +14,7 @@ interface Work {
   readonly reps: number;
   /** How many calls run at once. */
   readonly inFlight: number;
-  /** What is compared; the first is the baseline. */
+  /** The first is the baseline. */
   readonly candidates: readonly { readonly name: string; readonly run: () => Promise<unknown> }[];
 }
 

@@ -8,7 +8,7 @@ export type StatementPurpose = 'read' | 'write' | 'explain';
 /** A statement that passed the check, with its values by the name or number of their parameters. */
 export interface CheckedSqliteStatement {
   readonly sql: string;
-  /** What it does: SELECT, INSERT, CREATE and so on. */
+  /** The verb: SELECT, INSERT, CREATE and so on. */
   readonly verb: string;
   /** True if it begins with EXPLAIN. */
   readonly isExplain: boolean;

@@ -2,7 +2,7 @@ import type { Json } from '../../../core/call.ts';
 import type { Column } from '../database.ts';
 import type { DatabaseFailureCode } from '../database-failure.ts';
 
-/** What a child is to do with its database file. The messages to and from it are lines of JSON. */
+/** A request to a child. The messages to and from it are lines of JSON. */
 export type ChildRequest = (
   | { readonly kind: 'check' }
   | ({ readonly kind: 'query' } & ChildStatement)
@@ -23,7 +23,7 @@ export interface ChildStatement {
   readonly sql: string;
   /** True returns the plan of the statement and does not run it. */
   readonly isPlan: boolean;
-  /** What the authorizer lets the statement do. */
+  /** The actions that the authorizer permits. */
   readonly grant: ChildGrant;
   readonly named: Readonly<Record<string, Json>>;
   readonly values: readonly Json[];
