@@ -133,12 +133,15 @@ function valuesOf(tokens: readonly SqliteToken[], params: readonly Json[]) {
   const values: Json[] = [];
   const named: Record<string, Json> = {};
   for (const [index, name] of parameters.entries()) {
-    const value = params[index] ?? null;
+    const value = asScalar(params[index] ?? null);
     if (name === undefined) values.push(value);
     else named[name] = value;
   }
   return { named, values };
 }
+
+/** Writes an array, an object or a number beyond JavaScript as text. SQLite has no such values. */
+const asScalar = (value: Json): Json => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value);
 
 const invalid = (message: string) => new DatabaseFailure('INPUT_INVALID', `${message}.`);
 const refused = (message: string) => new DatabaseFailure('STATEMENT_REFUSED', `${message}.`);

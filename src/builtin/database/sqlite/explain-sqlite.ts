@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { Authorizer } from './authorizer.ts';
-import { SideFileMissing } from './open-file.ts';
+import { explainOpen, SideFileMissing } from './open-file.ts';
 import { type SqliteToken, sqliteTokens } from './sqlite-tokens.ts';
 
 interface FailedStatement {
@@ -51,7 +51,8 @@ export function explainSqlite(thrown: unknown, { db, sql, guard }: FailedStateme
 
 /** Returns the failure that SQLite reported. After COMMIT the transaction is still open, or has ended somehow. */
 export function toSqliteFailure(thrown: unknown, afterCommit?: 'open' | 'ended'): DatabaseFailure {
-  if (thrown instanceof DatabaseFailure) return thrown;
+  const explained = explainOpen(thrown);
+  if (explained instanceof DatabaseFailure) return explained;
   const code = codeOf(thrown) & 0xff;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if (afterCommit === 'ended' && code !== CONSTRAINT && code !== FULL) {

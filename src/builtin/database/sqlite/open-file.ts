@@ -77,9 +77,10 @@ function inspectFile(file: string): boolean {
   throw failed('It is not an SQLite database, or it is encrypted. Name another file');
 }
 
-function explainOpen(thrown: unknown): unknown {
-  const { code } = thrown as NodeJS.ErrnoException;
-  if (thrown instanceof DatabaseFailure || code === undefined) return thrown;
+/** Explains an error of the file system, whose own message would have the path. */
+export function explainOpen(thrown: unknown): unknown {
+  const { code, syscall } = thrown as NodeJS.ErrnoException;
+  if (thrown instanceof DatabaseFailure || syscall === undefined) return thrown;
   if (code === 'ENOENT' || code === 'ENOTDIR') return failed('It does not exist. Check the path in the configuration');
   if (code === 'EACCES' || code === 'EPERM') {
     return failed('This process may not read it. Give its user permission to read the file and its folders');

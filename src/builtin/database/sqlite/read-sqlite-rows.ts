@@ -29,7 +29,7 @@ export function readSqliteRows(prepared: StatementSync, statement: ChildStatemen
 function toBound(value: Json): SQLInputValue {
   if (typeof value === 'number') return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
   if (typeof value === 'boolean') return value ? 1n : 0n;
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+  return value as string | null; // The parent has written arrays and objects as text.
 }
 
 function toJson(value: SQLOutputValue): Json {

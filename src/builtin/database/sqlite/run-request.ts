@@ -69,7 +69,8 @@ function query(db: DatabaseSync, statement: ChildStatement): ChildResult {
 /** An R*Tree prepares writes of its own tables when it is first used, which the authorizer would refuse. */
 function connectSpatialTables(db: DatabaseSync): void {
   const tables = db.prepare(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0 AND sql LIKE '%using%rtree%' LIMIT 1000`,
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0
+    AND (sql LIKE '%using%rtree%' OR sql LIKE '%using%geopoly%') LIMIT 1000`,
   );
   for (const [name] of tables.all() as unknown as [string][]) {
     try {

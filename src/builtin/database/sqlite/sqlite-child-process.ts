@@ -54,7 +54,11 @@ export function startSqliteChild(watchdog: Watchdog): SqliteChild {
     if (chunk.at(-1) !== NEWLINE) return;
     const text = Buffer.concat(chunks).toString('utf8');
     [chunks, bytes] = [[], 0];
-    settle(JSON.parse(text) as ChildReply);
+    try {
+      settle(JSON.parse(text) as ChildReply);
+    } catch {
+      child.kill('SIGKILL'); // Its state is unknown.
+    }
   });
   child.on('error', () => settle(undefined));
   child.once('close', () => settle(undefined));

@@ -1,6 +1,6 @@
 // The program of a child: it runs the requests of its parent, one at a time, and ends with its stdin.
-import { DatabaseFailure } from '../database-failure.ts';
 import { type ChildReply, type ChildRequest, COMMIT } from './child-messages.ts';
+import { toSqliteFailure } from './explain-sqlite.ts';
 import { type PendingCommit, runRequest } from './run-request.ts';
 
 let pending: PendingCommit | undefined;
@@ -18,8 +18,7 @@ function answer(line: string): ChildReply {
     pending = result;
     return { ready: true };
   } catch (thrown) {
-    const { code, message } =
-      thrown instanceof DatabaseFailure ? thrown : { code: 'STATEMENT_FAILED' as const, message: String(thrown) };
+    const { code, message } = toSqliteFailure(thrown);
     return { error: { code, message } };
   }
 }

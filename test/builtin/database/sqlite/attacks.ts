@@ -101,6 +101,8 @@ export const ANALYTICS: readonly string[] = [
   'SELECT fullkey, type FROM document, json_tree(body)',
   "SELECT title, snippet(note, 1, '<', '>', '…', 3), bm25(note) FROM note WHERE note MATCH 'quick' ORDER BY rank",
   'SELECT id FROM box WHERE x0 < 2 AND y1 > 0',
+  'SELECT geopoly_area(_shape) FROM area',
+  "SELECT snippet(old) FROM old WHERE old MATCH 'hello'",
   'SELECT percentile(price, 50), median(price) FROM item',
   'SELECT * FROM revenue ORDER BY total DESC',
   'VALUES (1, 2), (3, 4)',

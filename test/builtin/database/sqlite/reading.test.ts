@@ -180,7 +180,7 @@ verifies('B2', 'SQLite: a file that is no readable database is an error without 
   );
   expect(
     await (await open({ url: `sqlite://${at('shop.db')}`, database: '' })).listTables(undefined, OPTIONS),
-  ).toHaveLength(7);
+  ).toHaveLength(9);
 });
 
 verifies('B2', 'SQLite: a file that appears, is replaced or is deleted needs no new connection', async () => {
@@ -253,7 +253,17 @@ verifies('B2', 'SQLite: tables, views and columns are described, and plans are s
   const database = await open({ access: 'readwrite' });
   const tables = await database.listTables('main', OPTIONS);
   expect(tables.map(({ table_name, table_type }) => `${table_name} ${table_type}`)).toEqual([
-    ...['box table', 'counter table', 'document table', 'item table', 'note table', 'revenue view', 'sale table'],
+    ...[
+      'area table',
+      'box table',
+      'counter table',
+      'document table',
+      'item table',
+      'note table',
+      'old table',
+      'revenue view',
+      'sale table',
+    ],
   ]);
   expect(await database.listTables('other', OPTIONS)).toEqual([]);
   expect(await database.describeTable({ table: 'ITEM', schema: 'main' }, OPTIONS)).toEqual([
