@@ -1,3 +1,4 @@
+import { getCompileCacheDir } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { startGroup } from '../../../process/process-group.ts';
 import type { Watchdog } from '../../../process/watchdog.ts';
@@ -24,13 +25,16 @@ const HEAP_MB = 256;
 /** A reply is at most the rows, whose size the child limits, and the names of its columns. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
-/** Starts a child with an empty environment and without the flags of this process. */
-export function startSqliteChild(watchdog: Watchdog): SqliteChild {
+/** The folder with compiled code, which saves most of the time that a child takes to start. */
+const compiledCode = process.env.NODE_COMPILE_CACHE ?? getCompileCacheDir();
+
+/** Starts a child without the variables and flags of this process, but with its folder of compiled code. */
+export function startSqliteChild(watchdog: Watchdog, cache = compiledCode): SqliteChild {
   const flags = ['--no-warnings', `--max-old-space-size=${HEAP_MB}`];
   const group = startGroup({
     command: '/bin/sh',
     args: ['-c', LIMITED, 'heddle-sqlite', process.execPath, ...flags, PROGRAM],
-    env: {},
+    env: cache ? { NODE_COMPILE_CACHE: cache } : {},
     cwd: '/',
     mark: watchdog.mark(),
   });
