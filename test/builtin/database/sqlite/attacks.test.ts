@@ -140,3 +140,18 @@ verifies('B2', 'SQLite: a child alone refuses a second statement, which SQLite w
   }
   expect(query('SELECT 1;; -- x\n/* y')).toMatchObject({ rows: [[1]] });
 });
+
+verifies('B2', 'SQLite: a Node without authorizer or limits opens no database', async () => {
+  const { file } = await aShop();
+  const open = () => openFile({ file, mayRecover: false, busyMs: 0 }, 'read');
+  for (const missing of ['setAuthorizer', 'enableDefensive'] as const) {
+    const property = Object.getOwnPropertyDescriptor(DatabaseSync.prototype, missing) as PropertyDescriptor;
+    Reflect.deleteProperty(DatabaseSync.prototype, missing);
+    try {
+      expect(open).toThrow(/cannot confine SQLite .* Install Node 24\.15 or newer/);
+    } finally {
+      Object.defineProperty(DatabaseSync.prototype, missing, property);
+    }
+  }
+  open().db.close();
+});
