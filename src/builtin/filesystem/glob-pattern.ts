@@ -2,6 +2,8 @@ import { ToolFailure } from '../tool-failure.ts';
 
 const MAX_CHARACTERS = 1024;
 const MAX_ALTERNATIVES = 64;
+// With hundreds of them a program takes a quarter of a second to compile.
+const MAX_WILDCARDS = 64;
 
 // A dot at the start of a name is NUL in the text to match. No name has a NUL, so wildcards never match such a dot.
 const HIDDEN = '\0';
@@ -28,7 +30,7 @@ export const hideDot = (name: string): string => (name.startsWith('.') ? `${HIDD
 
 /**
  * Translates a glob with `*`, `?`, `**`, `[…]` and `{a,b}`. The result has the size of the pattern and matches in linear
- * time. Throws a `ToolFailure` for a pattern that is too large or has an unclosed brace.
+ * time. Throws a `ToolFailure` for a pattern that is too large, has too many wildcards or an unclosed brace.
  */
 export function parseGlob(pattern: string): GlobPattern {
   if (pattern === '') throw new ToolFailure('The pattern is empty. Write "**" for every file.');
@@ -66,6 +68,7 @@ class Translation {
   readonly #characters: readonly string[];
   #at = 0;
   #alternatives = 0;
+  #wildcards = 0;
   namesDot = false;
 
   constructor(characters: readonly string[]) {
@@ -120,8 +123,16 @@ class Translation {
     return { source: `(?:${sources.join('|')})`, position: positions.size === 1 ? first : 'either' };
   }
 
+  #countWildcard(): void {
+    this.#wildcards++;
+    if (this.#wildcards > MAX_WILDCARDS) {
+      throw new ToolFailure(`The pattern has more than ${MAX_WILDCARDS} of *, ? and […]. Write a shorter one.`);
+    }
+  }
+
   /** Translates `*`, or `**` as a whole segment: any number of directories. */
   #stars(position: Position, depth: number): { readonly source: string; readonly position: Position } {
+    this.#countWildcard();
     const from = this.#at - 1;
     while (this.#characters[this.#at] === '*') this.#at++;
     const next = this.#characters[this.#at];
@@ -138,6 +149,7 @@ class Translation {
   }
 
   #single(character: string, position: Position): string {
+    if (character === '?' || character === '[') this.#countWildcard();
     if (character === '?') return CHARACTER;
     if (character === '[') return this.#bracket() ?? literal('[');
     const meant = character === '\\' ? (this.#characters[this.#at++] ?? '\\') : character;

@@ -1,5 +1,5 @@
 import { readlink, realpath } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, sep } from 'node:path';
 import { explainFileError, fileErrorCode, OutsideRoots } from './file-error.ts';
 import { namePlace } from './named-place.ts';
 import { pinRoot } from './pinned-place.ts';
@@ -58,6 +58,7 @@ async function walk(roots: Roots, location: Location, signal: AbortSignal): Prom
       const parent = place;
       try {
         signal.throwIfAborted();
+        if (name === '..') return pathAbove(parent, names.slice(index));
         place = await parent.child(name);
         await refuseHidden(roots, place);
         if (place.stats.isSymbolicLink()) {
@@ -83,7 +84,24 @@ export async function refuseHidden(roots: Roots, place: FilePlace): Promise<void
 
 /** Returns the path that a link leads to, with the names after it. `name` is the link, an entry of `parent`. */
 export async function linkTarget(parent: FilePlace, [name = '', ...rest]: readonly string[]): Promise<string> {
-  return resolve(parent.real, await targetOf(parent, name), ...rest);
+  const target = await targetOf(parent, name);
+  return pathFrom(isAbsolute(target) ? sep : parent.real, [...target.split(sep), ...rest]);
+}
+
+/** Returns the path of names that begin with `..`, from a directory. */
+export function pathAbove(directory: FilePlace, names: readonly string[]): string {
+  if (!directory.stats.isDirectory()) throw Object.assign(new Error('Not a directory.'), { code: 'ENOTDIR' });
+  return pathFrom(directory.real, names);
+}
+
+/**
+ * Joins names to a path without links. A `..` after a name stays: that name may be a link, and then the `..` leads above
+ * its target.
+ */
+function pathFrom(real: string, names: readonly string[]): string {
+  const [name, ...rest] = names.filter((one) => one !== '' && one !== '.');
+  if (name === '..') return pathFrom(dirname(real), rest);
+  return name === undefined ? real : [real === sep ? '' : real, name, ...rest].join(sep);
 }
 
 /** Reads the target of a link. It may be stale; that is safe, because the next walk checks it from a root again. */

@@ -2,7 +2,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quote, ToolFailure } from '../../tool-failure.ts';
 import { fileErrorCode } from './file-error.ts';
-import { canonicalPlace, linkTarget, openStart, refuseHidden, resolveWithinRoots } from './find-place.ts';
+import { canonicalPlace, linkTarget, openStart, pathAbove, refuseHidden, resolveWithinRoots } from './find-place.ts';
 import type { FilePlace } from './place.ts';
 import type { Location, Roots } from './roots.ts';
 
@@ -70,7 +70,8 @@ class TargetSearch {
     const { roots } = this.#options;
     const name = location.names.at(-1);
     const path = quote(this.#options.path);
-    if (name === undefined) throw new ToolFailure(`${path} is a directory. Choose the name of a file.`);
+    if (name === undefined || name === '..')
+      throw new ToolFailure(`${path} is a directory. Choose the name of a file.`);
     this.#refuseProtected(join(location.root, ...location.names));
     const found = await this.#findParent(location);
     if (typeof found === 'string') return found;
@@ -125,7 +126,8 @@ class TargetSearch {
       const parent = place;
       try {
         signal.throwIfAborted();
-        place = await this.#child(parent, name);
+        if (name === '..') return pathAbove(parent, location.names.slice(index));
+        place = await this.#child(parent, name, location);
         await refuseHidden(roots, place);
         if (place.stats.isSymbolicLink()) {
           await place.close();
@@ -138,10 +140,12 @@ class TargetSearch {
     return place;
   }
 
-  async #child(parent: FilePlace, name: string): Promise<FilePlace> {
+  async #child(parent: FilePlace, name: string, { names }: Location): Promise<FilePlace> {
     const found = await orMissing(parent.child(name));
     if (found) return found;
-    if (!this.#options.createDirs) throw Object.assign(new Error('The directory is missing.'), { code: 'ENOENT' });
+    // A `..` comes from a link: nothing is above a directory that its target does not have.
+    if (!this.#options.createDirs || names.includes('..'))
+      throw Object.assign(new Error('The directory is missing.'), { code: 'ENOENT' });
     try {
       await mkdir(join(parent.address, name));
       this.#created.push({ parent, name });

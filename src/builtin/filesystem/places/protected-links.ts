@@ -1,27 +1,36 @@
 import { lstat, readFile, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { canonicalPath } from './canonical-path.ts';
+import { dirname, join } from 'node:path';
+import { canonicalPath, targetFrom } from './canonical-path.ts';
 import { fileIdentity } from './file-identity.ts';
+import { protectedPathsNear } from './protected-near.ts';
 import { isProtected, PROTECTED_PATHS } from './protected-paths.ts';
 
 const MAX_POINTER_BYTES = 4096 + 'gitdir: \n'.length;
 
+interface Surroundings {
+  /** Files that are protected wherever they are. */
+  readonly files: readonly string[];
+  /** The real paths of the roots. Folders inside them are searched for links. */
+  readonly roots: readonly string[];
+}
+
 /**
- * Tests whether a file is protected configuration by another name: a protected path in its folder, or in one above, is
- * a link to it or to one of its folders. `files` are protected wherever they are.
+ * Tests whether a file is protected configuration by another name: a protected path in its folder, in one above, or in
+ * another folder of the roots is a link to it or to one of its folders.
  */
-export async function isLinkedAsProtected(absolute: string, files: readonly string[]): Promise<boolean> {
+export async function isLinkedAsProtected(absolute: string, { files, roots }: Surroundings): Promise<boolean> {
   const folders = foldersOf(absolute);
-  const [own, linked] = await Promise.all([
+  const [own, linked, near] = await Promise.all([
     Promise.all([absolute, ...folders].map(identityOf)),
     Promise.all(folders.flatMap((folder) => [...protectedIn(folder), gitFolderOf(folder)])),
+    protectedPathsNear(folders, roots),
   ]);
   const identities = new Set(own);
   const isSame = async (path: string) => {
     const [real, identity] = await Promise.all([canonicalPath(path), identityOf(path)]);
     return isProtected(absolute, [real]) || (identity !== undefined && identities.has(identity));
   };
-  const paths = [...linked.filter((path) => path !== undefined), ...files];
+  const paths = [...linked.filter((path) => path !== undefined), ...near, ...files];
   return (await Promise.all(paths.map(isSame))).includes(true);
 }
 
@@ -48,7 +57,7 @@ async function gitFolderOf(folder: string): Promise<string | undefined> {
   if (!stats?.isFile() || stats.size > MAX_POINTER_BYTES) return undefined;
   const text = await readFile(file, 'utf8').catch(() => '');
   const target = /^gitdir: (.+)$/m.exec(text)?.[1];
-  return target && resolve(folder, target);
+  return target && targetFrom(folder, target);
 }
 
 const identityOf = (path: string): Promise<string | undefined> => stat(path).then(fileIdentity, () => undefined);

@@ -20,6 +20,12 @@ export function isProtected(absolute: string, more: readonly string[] = []): boo
   );
 }
 
+/** Returns the protected paths whose first name is that of an entry of a folder, relative to the folder. */
+export function protectedPathsFrom(name: string): readonly string[] {
+  const folded = foldName(name);
+  return FOLDED.flatMap(([first, ...rest]) => (first === folded ? [[name, ...rest].join('/')] : []));
+}
+
 const beginsWith = (names: readonly string[], path: readonly string[]): boolean =>
   path.every((name, index) => names[index] === name);
 

@@ -6,10 +6,11 @@ import { HeddleError } from '../../../core/errors.ts';
 import { quote, ToolFailure } from '../../tool-failure.ts';
 import { canonicalPath } from './canonical-path.ts';
 import { fileIdentity } from './file-identity.ts';
+import { isInside, isKernelPath } from './is-inside.ts';
 import { isLinkedAsProtected } from './protected-links.ts';
 import { isProtected } from './protected-paths.ts';
 
-/** A directory inside a root, and the names that lead on from there. None of the names is `..`. */
+/** A directory inside a root, and the names that lead on from there. Only those from a link can have a `..`. */
 export interface Location {
   readonly root: string;
   readonly names: readonly string[];
@@ -42,8 +43,6 @@ interface Root {
   readonly real: string;
 }
 
-// Kernel interfaces. Reading one can have effects, block, or show the memory and environment of this process.
-const NOT_FILES = ['/proc', '/sys', '/dev'];
 const MAX_CLIENT_ROOTS = 100;
 // The limit of the Linux kernel. A walk by handles could go deeper than other programs can.
 const MAX_PATH_BYTES = 4095;
@@ -104,7 +103,8 @@ function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
     hides,
     hidesPlace: (stats) => identities.has(fileIdentity(stats)),
     protects: (absolute) => isProtected(absolute, secret),
-    protectsByLink: async (real) => isLinkedAsProtected(real, await neverWritten()),
+    protectsByLink: async (real) =>
+      isLinkedAsProtected(real, { files: await neverWritten(), roots: roots.map((root) => root.real) }),
     async narrow(clientRoots) {
       if (!clientRoots) return this;
       const [start, ...others] = await narrowed(roots, clientRoots);
@@ -124,16 +124,6 @@ function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
       throw new ToolFailure(`${quote(written)} is outside the allowed roots. Use a path inside one of them: ${shown}.`);
     },
   };
-}
-
-/** Tests whether a path is in `/proc`, `/sys` or `/dev`. */
-export function isKernelPath(absolute: string): boolean {
-  return NOT_FILES.some((one) => isInside(one, absolute));
-}
-
-/** Tests whether a normalized path is a directory or below it. `/root-evil` is not below `/root`. */
-export function isInside(directory: string, path: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }
 
 async function openRoot(path: string): Promise<Root> {
