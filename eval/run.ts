@@ -1,8 +1,9 @@
-// node eval/run.ts [translate | json | schema …]
+// node eval/run.ts [translate | json | schema | sql-readonly …]
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { evaluateJson } from './json.ts';
 import { evaluateSchemas } from './schema.ts';
+import { evaluateReadOnlySql } from './sql-readonly.ts';
 import { evaluateTranslation } from './translate.ts';
 
 /** The evaluations. Each prints its findings and returns true if they are good enough. */
@@ -10,6 +11,7 @@ const EVALUATIONS: { readonly [name: string]: (data: string) => boolean | Promis
   translate: evaluateTranslation,
   json: evaluateJson,
   schema: evaluateSchemas,
+  'sql-readonly': evaluateReadOnlySql,
 };
 
 const data = process.env.HEDDLE_EVAL_DATA ?? resolve(import.meta.dirname, '../../shared/data');

@@ -1,6 +1,6 @@
 import Cursor from 'pg-cursor';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { startDeadline } from '../../../src/builtin/database/postgres/deadline.ts';
+import { startDeadline } from '../../../src/builtin/database/deadline.ts';
 import { openPostgresDatabase } from '../../../src/builtin/database/postgres/open-postgres-database.ts';
 import { openPostgresPool, type PostgresPool } from '../../../src/builtin/database/postgres/postgres-pool.ts';
 import { type ReadRequest, readPostgresRows } from '../../../src/builtin/database/postgres/read-postgres-rows.ts';

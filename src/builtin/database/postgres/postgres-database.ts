@@ -2,8 +2,8 @@ import type { Database } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { COLUMNS_SQL, TABLES_SQL } from './catalog-queries.ts';
 import { estimateRows } from './estimate-rows.ts';
-import { statementPreparer } from './prepare-statement.ts';
 import { type DatabaseParts, statementRunner } from './statement-runner.ts';
+import { statementPreparer } from './statements/prepare-statement.ts';
 
 const PREVIEW_MS = 2_000;
 

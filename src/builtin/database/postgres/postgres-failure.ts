@@ -3,7 +3,7 @@ import { cutText } from '../../../core/text/cut-text.ts';
 import { oneLine } from '../../../core/text/visible-text.ts';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
-import { describeCharacter } from './refusal.ts';
+import { describeCharacter } from './statements/refusal.ts';
 
 const MAX_MESSAGE_CHARS = 1_000;
 

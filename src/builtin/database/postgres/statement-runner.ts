@@ -4,11 +4,11 @@ import type { Json } from '../../../core/call.ts';
 import type { Column, ConnectionOptions, Execution, RowSet, RunOptions } from '../database.ts';
 import { startDeadline } from '../deadline.ts';
 import { columnDescriber } from './describe-columns.ts';
-import { functionCheck, type LookUpVolatile, VOLATILE_NAMES_SQL } from './function-check.ts';
 import type { SentText } from './postgres-failure.ts';
 import type { PostgresPool } from './postgres-pool.ts';
-import type { PreparedStatement } from './prepare-statement.ts';
 import { type ReadRequest, type ReadResult, readPostgresRows } from './read-postgres-rows.ts';
+import { functionCheck, type LookUpVolatile, VOLATILE_NAMES_SQL } from './statements/function-check.ts';
+import type { PreparedStatement } from './statements/prepare-statement.ts';
 import { type OpenTransaction, runAndCommit, runReadOnly } from './transaction.ts';
 
 /** The parts of an open database. */

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../../core/call.ts';
-import { isObject } from '../../../core/json.ts';
+import type { Json, JsonObject } from '../../../../core/call.ts';
+import { isObject } from '../../../../core/json.ts';
 import { DEFINITIONS } from './definition-rules.ts';
 import { type Position, refusal, type StatementRules } from './refusal.ts';
 import { CHANGE_NODES, DEFINITION_NODES, NODE_OF_FIELD, QUERY_NODES, sqlWordsOf } from './statement-nodes.ts';

@@ -1,4 +1,4 @@
-import { DatabaseFailure } from '../database-failure.ts';
+import { DatabaseFailure } from '../../database-failure.ts';
 
 /** A byte offset in the UTF-8 text of a statement; undefined if unknown. */
 export type Position = number | undefined;

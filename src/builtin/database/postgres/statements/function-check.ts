@@ -1,7 +1,7 @@
-import { BoundedMap } from '../../../core/bounded-map.ts';
-import { type Clock, steadyClock } from '../../../core/time.ts';
-import { quote } from '../../tool-failure.ts';
-import { DatabaseFailure } from '../database-failure.ts';
+import { BoundedMap } from '../../../../core/bounded-map.ts';
+import { type Clock, steadyClock } from '../../../../core/time.ts';
+import { quote } from '../../../tool-failure.ts';
+import { DatabaseFailure } from '../../database-failure.ts';
 import type { FunctionUse, PostgresStatement } from './check-postgres-statement.ts';
 import { changesState, isDangerousFunction, isHarmlessFunction } from './function-lists.ts';
 import { describePosition, type StatementRules } from './refusal.ts';

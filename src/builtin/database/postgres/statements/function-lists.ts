@@ -12,7 +12,7 @@ const DANGEROUS_BEGINNINGS: readonly string[] = [
 const DANGEROUS: ReadonlySet<string> = new Set([
   ...['loread', 'lowrite', 'http', 'set_config', 'pg_notify', 'pg_reload_conf', 'pg_switch_wal', 'pg_stat_file'],
   ...['pg_terminate_backend', 'pg_cancel_backend', 'pg_promote', 'pg_export_snapshot', 'pg_hba_file_rules'],
-  ...['pg_ident_file_mappings', 'pg_show_all_file_settings', 'pg_current_logfile'],
+  ...['pg_ident_file_mappings', 'pg_show_all_file_settings'],
   ...['ts_stat', 'ts_rewrite', 'connectby', 'xpath_table', 'pg_nextoid', 'gin_clean_pending_list'],
   ...['brin_summarize_new_values', 'brin_summarize_range', 'brin_desummarize_range'],
   ...['pg_truncate_visibility_map', 'pg_stat_force_next_flush', 'pg_stat_clear_snapshot', 'pg_config'],
@@ -37,7 +37,14 @@ const HARMLESS: ReadonlySet<string> = new Set([
     'pg_notification_queue_usage',
   ],
   ...['current_query', 'pg_partition_tree', 'pg_partition_ancestors', 'pg_sequence_last_value', 'pg_jit_available'],
-  ...['pg_collation_actual_version', 'pgstattuple', 'pgstattuple_approx', 'pgstatindex', 'pg_relpages'],
+  ...[
+    'pg_collation_actual_version',
+    'pg_current_logfile',
+    'pgstattuple',
+    'pgstattuple_approx',
+    'pgstatindex',
+    'pg_relpages',
+  ],
 ]);
 
 /** Returns true for a function that no statement may call. */

@@ -1,10 +1,10 @@
-import { BoundedMap } from '../../../core/bounded-map.ts';
-import type { ConnectionOptions, Statement } from '../database.ts';
+import { BoundedMap } from '../../../../core/bounded-map.ts';
+import type { ConnectionOptions, Statement } from '../../database.ts';
+import { toParams } from '../values.ts';
 import { checkPostgresStatement, isChange, type PostgresStatement } from './check-postgres-statement.ts';
 import { refuseDangerous } from './function-check.ts';
 import { parsePostgres } from './parse-postgres.ts';
 import type { StatementRules } from './refusal.ts';
-import { toParams } from './values.ts';
 
 /** A statement whose syntax and parameters are checked. */
 export interface PreparedStatement {

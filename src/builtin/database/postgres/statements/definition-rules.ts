@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/call.ts';
+import type { JsonObject } from '../../../../core/call.ts';
 
 /** Kinds of objects that ALTER, DROP and COMMENT may name. */
 const OBJECTS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../../core/call.ts';
-import { cutText } from '../../../core/text/cut-text.ts';
-import { oneLine } from '../../../core/text/visible-text.ts';
-import { DatabaseFailure } from '../database-failure.ts';
-import { importDriver } from './load-driver.ts';
+import type { JsonObject } from '../../../../core/call.ts';
+import { cutText } from '../../../../core/text/cut-text.ts';
+import { oneLine } from '../../../../core/text/visible-text.ts';
+import { DatabaseFailure } from '../../database-failure.ts';
+import { importDriver } from '../load-driver.ts';
 import { describeCharacter } from './refusal.ts';
 
 const MAX_SQL_BYTES = 100 * 1024;
