@@ -14,6 +14,7 @@ const UNNEEDED_PACKAGES = [
 ];
 const UNNEEDED_SOURCES = [
   /\/src\/(gateway|console|egress|library|translate)\//,
+  /\/src\/builtin\/database\//,
   /\/src\/cli\/input\/(ad-hoc-server|ask|ask-elicitation)\.ts$/,
   /\/src\/cli\/commands\/explain-call-error\.ts$/,
   /\/src\/compose\/(doctor|hidden-by)\.ts$/,
@@ -77,6 +78,15 @@ for (const [where, files] of Object.entries({
     expect(loaded.some((url) => url.endsWith('/src/builtin/filesystem/read-file.ts'))).toBe(true);
   });
 }
+
+verifies('B2', 'a call of a file tool loads no database code, also with a database configured', () => {
+  const connections = [{ name: 'shop', type: 'postgres', url: 'postgres://db.example.com/shop' }];
+  const configured = { 'heddle.json': JSON.stringify({ builtins: { database: { connections } } }) };
+  const loaded = loadedBy([...call, '--trust-project'], { ...note, ...configured });
+  expect(
+    loaded.filter((url) => /\/src\/builtin\/database\/|\/node_modules\/(pg|mysql2|libpg-query)/.test(url)),
+  ).toEqual([]);
+});
 
 verifies('Q5', 'a call through a running gateway loads neither the store nor any code for servers', async () => {
   const one = project({ ...note, ...written });

@@ -1,4 +1,5 @@
-import type { Watchdog } from '../../process/watchdog.ts';
+import { openWatchdog, type Watchdog } from '../../process/watchdog.ts';
+import { type Connections, openConnections } from './connections.ts';
 import type { ConnectionOptions, OpenDatabase } from './database.ts';
 import { DatabaseFailure } from './database-failure.ts';
 
@@ -24,3 +25,16 @@ export const databaseOpener =
     if (!load) throw new DatabaseFailure('DRIVER_MISSING', `There is no driver for ${connection.type}.`);
     return (await load(parts))(connection, signal);
   };
+
+/** Returns the databases of a process that serves nothing else. Opens none. */
+export function openOwnConnections(list: readonly ConnectionOptions[]): Connections {
+  const watchdog = openWatchdog();
+  const connections = openConnections({ list: () => list, open: databaseOpener({ watchdog }) });
+  return {
+    ...connections,
+    async close() {
+      await connections.close();
+      watchdog.close();
+    },
+  };
+}

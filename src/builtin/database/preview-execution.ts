@@ -47,7 +47,7 @@ async function estimateOf(
   } catch (thrown) {
     // The statement is checked again when it runs.
     const isLate = thrown instanceof DatabaseFailure && (thrown.code === 'TIMED_OUT' || thrown.code === 'CANCELLED');
-    if (isLate) return `No estimate: the database has not answered within ${ESTIMATE_MS / 1000} s.`;
+    if (isLate) return `no estimate: the database has not answered within ${ESTIMATE_MS / 1000} s.`;
     throw thrown;
   }
 }

@@ -115,7 +115,7 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   },
   key: firstOf('create', 'list', 'revoke'),
   secret: firstOf('set', 'list', 'rm'),
-  builtin: ({ before }) => (before.length === 0 ? ['filesystem'] : FILES),
+  builtin: ({ before }) => (before.length === 0 ? ['filesystem', 'database'] : FILES),
   completion: firstOf(...SHELLS),
   add: () => FILES,
 };
