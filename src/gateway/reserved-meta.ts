@@ -1,4 +1,4 @@
-import { OUTCOME_META } from '../core/call/unknown-outcome.ts';
+import { OUTCOME_META } from '../core/call/repeatable.ts';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import { RESERVED_META_PREFIX } from '../wire/mcp.ts';

@@ -1,6 +1,6 @@
 import { abortable } from '../core/async/abortable.ts';
-import type { PreviewCall } from '../core/call/preview.ts';
 import type { DecidedCall, Result, Target } from '../core/call.ts';
+import type { PreviewCall } from '../core/records/call-preview.ts';
 import { cutText } from '../core/text/cut-text.ts';
 import { realTimer, type Timer } from '../core/time.ts';
 

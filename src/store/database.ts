@@ -14,7 +14,7 @@ export interface DatabaseOptions {
 }
 
 /** The parts of a store that differ between SQLite and Postgres. */
-export interface Database {
+export interface StoreDatabase {
   readonly write: WriteBatch;
   /** Loads the query builder on first use, because it is slow to load and most commands only append. */
   readonly queries: () => Promise<Kysely<Tables>>;

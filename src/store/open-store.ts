@@ -6,7 +6,7 @@ import { lazyApprovals } from './approvals/lazy-approvals.ts';
 import type { OpenedApprovals } from './approvals/open-approvals.ts';
 import { newestIn, openAuditLog } from './audit/open-audit-log.ts';
 import { WriteQueue } from './audit/write-queue.ts';
-import type { Database, DatabaseOptions } from './database.ts';
+import type { DatabaseOptions, StoreDatabase } from './database.ts';
 import { readTrace } from './queries/searches.ts';
 import { readStats } from './queries/stats.ts';
 import type { Keyring } from './secrets/secret-keychain.ts';
@@ -99,13 +99,13 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   };
 }
 
-async function openCredentials({ statements }: Database, options: OpenStoreOptions): Promise<Vault> {
+async function openCredentials({ statements }: StoreDatabase, options: OpenStoreOptions): Promise<Vault> {
   const { location, clock = Date.now, env = process.env, home = homeFolder(env), keyring } = options;
   const { openVault } = await import('./vault/open-vault.ts');
   return openVault({ statements, clock, home, env, keyring, isPassing: location === ':memory:' });
 }
 
-async function openDatabase(location: string, place: string, options: DatabaseOptions): Promise<Database> {
+async function openDatabase(location: string, place: string, options: DatabaseOptions): Promise<StoreDatabase> {
   if (/^postgres(ql)?:\/\//.test(location)) {
     const { openPostgres } = await import('./postgres/open-postgres.ts');
     return openPostgres(location, place, options);

@@ -88,7 +88,7 @@ export interface Database {
   execute(statement: Statement, options: RunOptions): Promise<Execution>;
   /** Checks a writing statement without running it. Returns the estimate for its approver, in words. */
   preview(statement: Statement, options: RunOptions): Promise<string>;
-  /** What an operator should know: a role that can write although `access` is `"read"`, lifted checks. */
+  /** Warnings for the operator: a role that can write although `access` is `"read"`, lifted checks. */
   readonly warnings: readonly string[];
   /** Ends idle connections and children at once, busy ones after their statement. */
   close(): Promise<void>;

@@ -1,5 +1,5 @@
-import type { CallPreview } from '../../core/call/preview.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
+import type { CallPreview } from '../../core/records/call-preview.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { ToolFailure } from '../tool-failure.ts';
 import type { Connections } from './connections.ts';

@@ -8,7 +8,7 @@ import { toRowObjects } from './row-objects.ts';
 /** The most bytes of rows that one call returns. */
 export const MAX_RESULT_BYTES = 5 * 1024 * 1024;
 
-/** What the database tools share. */
+/** The parts that the database tools share. */
 export interface ToolOptions {
   readonly connections: Connections;
   /** The longest time of one call, with the opening of its database. */

@@ -10,14 +10,14 @@ import type { ToolOptions } from './run-on.ts';
 // The version of these tools, not of Heddle.
 const VERSION = '1.0.0';
 
-export interface DatabaseOptions extends ToolOptions {
+export interface DatabaseServerOptions extends ToolOptions {
   /** True leaves out the tool that writes, whatever the access of the connections. */
   readonly readOnly?: boolean;
   readonly trouble?: (error: Error) => void;
 }
 
 /** Serves the database tools on one transport. Opens no database. */
-export async function serveDatabase(transport: Transport, options: DatabaseOptions): Promise<void> {
+export async function serveDatabase(transport: Transport, options: DatabaseServerOptions): Promise<void> {
   const { connections, readOnly = false, trouble } = options;
   const names = connections.list().map(({ name, type }) => `${name} (${type})`);
   await serveTools(transport, {

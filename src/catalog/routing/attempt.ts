@@ -1,8 +1,7 @@
 import { callAt, nameAt } from '../../core/call/equivalent.ts';
 import { nameFor } from '../../core/call/name-for.ts';
-import { isRepeatable } from '../../core/call/repeatable.ts';
+import { hasUnknownOutcome, isRepeatable } from '../../core/call/repeatable.ts';
 import { isTaskPoll } from '../../core/call/task.ts';
-import { hasUnknownOutcome } from '../../core/call/unknown-outcome.ts';
 import type { ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { serveTools } from '../../builtin/serve-tools.ts';
-import { OUTCOME_META } from '../../core/call/unknown-outcome.ts';
+import { OUTCOME_META } from '../../core/call/repeatable.ts';
 import type { Facts, JsonObject } from '../../core/call.ts';
 import { aCall, aTarget } from '../../core/fixtures.ts';
 import { withoutReserved } from '../../gateway/reserved-meta.ts';

@@ -1,7 +1,7 @@
 import { approvalRows, durationText } from '../../core/call/describe-approval.ts';
 import type { Approval, StandingApproval } from '../../core/records/approval.ts';
 import { following, indented } from '../print/escape-control.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 
 const TITLE_WIDTH = 11;
 
@@ -42,7 +42,7 @@ function neededOf({ stages, decisions, status }: Approval): string {
   return open === undefined ? '' : `${open.need - given(at)} of ${open.approvers.join(', ')}`;
 }
 
-const STANDING: readonly Column<StandingApproval>[] = [
+const STANDING: readonly PrintedColumn<StandingApproval>[] = [
   { title: 'STANDING', of: ({ id }) => id },
   { title: 'TOOL', of: ({ tool }) => tool },
   { title: 'CALLER', of: ({ caller = 'all' }) => caller },

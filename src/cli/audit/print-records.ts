@@ -2,12 +2,12 @@ import colors from 'picocolors';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { indentedJson } from '../print/escape-control.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 
 const timeOf = ({ at }: AuditEntry) => new Date(at).toISOString();
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
-const COLUMNS: readonly Column<AuditEntry>[] = [
+const COLUMNS: readonly PrintedColumn<AuditEntry>[] = [
   { title: 'TIME', of: timeOf },
   { title: 'CALLER', of: ({ caller }) => caller },
   { title: 'VIA', of: ({ via }) => via },

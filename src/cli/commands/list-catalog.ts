@@ -11,7 +11,7 @@ import { serverToList } from '../input/ad-hoc-server.ts';
 import { localCaller } from '../local-caller.ts';
 import { callName, functionSignature } from '../print/function-signature.ts';
 import { catalogOptions, findMissing, missingRows, printMissing, whileStarting } from '../print/missing-servers.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
@@ -122,27 +122,27 @@ function unknown(what: 'server' | 'category', name: string, names: readonly stri
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
 // Flags and errors come before the long description.
-const REMARKS: readonly Column<Target>[] = [
+const REMARKS: readonly PrintedColumn<Target>[] = [
   { title: 'FLAGS', of: ({ flags }) => flags.join(', '), optional: true },
   { title: 'INVALID', of: ({ invalid }) => invalid ?? '', optional: true },
   { title: 'DESCRIPTION', of: ({ definition }) => textOf(definition.description) || textOf(definition.title) },
 ];
 
-const CATEGORY: Column<Target> = {
+const CATEGORY: PrintedColumn<Target> = {
   title: 'CATEGORY',
   of: ({ facts: { category } }) => (category === 'uncategorized' ? '' : category),
   optional: true,
 };
 
-const ADDRESS: readonly Column<Target>[] = [
+const ADDRESS: readonly PrintedColumn<Target>[] = [
   { title: 'NAME', of: ({ definition }) => textOf(definition.name) },
   { title: 'TYPE', of: ({ definition }) => textOf(definition.mimeType), optional: true },
   { title: 'SERVER', of: ({ servers }) => servers.join(', ') },
 ];
 
-const named = (title: string): Column<Target> => ({ title, of: ({ publicName }) => publicName });
+const named = (title: string): PrintedColumn<Target> => ({ title, of: ({ publicName }) => publicName });
 
-const COLUMNS: Readonly<Record<Kind, readonly Column<Target>[]>> = {
+const COLUMNS: Readonly<Record<Kind, readonly PrintedColumn<Target>[]>> = {
   tool: [named('TOOL'), CATEGORY, ...REMARKS],
   resource: [named('RESOURCE'), ...ADDRESS, CATEGORY, ...REMARKS],
   template: [named('TEMPLATE'), ...ADDRESS, CATEGORY, ...REMARKS],

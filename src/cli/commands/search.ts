@@ -10,7 +10,7 @@ import {
   printMissing,
   whileStarting,
 } from '../print/missing-servers.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
@@ -19,7 +19,7 @@ import { withRunningHeddle } from '../with-heddle.ts';
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
 
-const COLUMNS: readonly Column<Hit>[] = [
+const COLUMNS: readonly PrintedColumn<Hit>[] = [
   { title: 'NAME', of: ({ target }) => target.publicName },
   { title: 'BY', of: ({ reason }) => reason },
   { title: 'FLAGS', of: ({ target }) => target.flags.join(', '), optional: true },

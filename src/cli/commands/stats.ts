@@ -5,7 +5,7 @@ import type { Metrics } from '../../core/records/metrics.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { readDuration } from '../input/read-duration.ts';
 import { localCaller } from '../local-caller.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { findRunning, openOptions, withHeddle } from '../with-heddle.ts';
@@ -76,7 +76,7 @@ async function withLive(input: Input, stored: readonly CallStats[]): Promise<rea
   });
 }
 
-const COLUMNS: readonly Column<CallStats>[] = [
+const COLUMNS: readonly PrintedColumn<CallStats>[] = [
   { title: 'CALLS', of: ({ totalCalls }) => String(totalCalls), right: true },
   { title: 'OK', of: ({ successRate }) => percent(successRate), right: true },
   { title: 'AVERAGE', of: ({ avgLatencyMs }) => formatMs(avgLatencyMs), right: true },
@@ -85,21 +85,21 @@ const COLUMNS: readonly Column<CallStats>[] = [
   { title: 'P99', of: ({ p99Ms }) => formatMs(p99Ms), right: true },
 ];
 
-const ERRORS: Column<CallStats> = {
+const ERRORS: PrintedColumn<CallStats> = {
   title: 'ERRORS',
   of: ({ topErrors }) => topErrors.map(({ code, count }) => `${count} ${code}`).join(', '),
   optional: true,
 };
 
 /** Metrics of the gateway over all tools of a server. Pools choose by the metrics of a single tool. */
-const NOW: Column<ServerStats> = {
+const NOW: PrintedColumn<ServerStats> = {
   title: 'NOW',
   of: ({ live }) =>
     live && live.totalCalls > 0 ? `${percent(live.successRate)} ok, ${formatMs(live.avgLatencyMs)}` : '',
   optional: true,
 };
 
-const BUDGET_COLUMNS: readonly Column<BudgetStatus>[] = [
+const BUDGET_COLUMNS: readonly PrintedColumn<BudgetStatus>[] = [
   { title: 'CALLER', of: ({ caller }) => caller },
   { title: 'PER', of: ({ period }) => period },
   { title: 'SPENT', of: ({ spent }) => units(spent), right: true },

@@ -9,7 +9,7 @@ import { untilInterrupted } from '../input/interrupt.ts';
 import { readArguments } from '../input/read-arguments.ts';
 import { splitName, wholeName } from '../input/target-name.ts';
 import { localCaller } from '../local-caller.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { print } from '../print/print-line.ts';
 import { runOptions } from '../terminal-call.ts';
@@ -43,7 +43,7 @@ async function checkTyped(heddle: Heddle, input: Input, words: readonly string[]
   return heddle.policy.check(caller, { name, input: bind, as, signal: untilInterrupted() });
 }
 
-const COLUMNS: readonly Column<RuleVerdict>[] = [
+const COLUMNS: readonly PrintedColumn<RuleVerdict>[] = [
   { title: 'RULE', of: ({ rule }) => rule },
   { title: 'EFFECT', of: ({ effect, isShadow }) => (isShadow ? `${effect} (shadow)` : effect) },
   { title: 'MATCHES', of: ({ matches }) => matches },

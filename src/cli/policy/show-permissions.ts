@@ -6,7 +6,7 @@ import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { EntryPermission, PolicySubject } from '../../core/records/policy.ts';
 import type { Input } from '../command.ts';
 import { localCaller, terminalUser } from '../local-caller.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
@@ -55,7 +55,7 @@ export const policySubject = (caller: string | undefined, profile: string | unde
   ...(profile !== undefined && { profile }),
 });
 
-const COLUMNS: readonly Column<EntryPermission>[] = [
+const COLUMNS: readonly PrintedColumn<EntryPermission>[] = [
   { title: 'TOOL', of: ({ name }) => name },
   { title: 'KIND', of: ({ kind }) => (kind === 'tool' ? '' : kind), optional: true },
   { title: 'EFFECT', of: ({ effect }) => effect },

@@ -6,7 +6,7 @@ import { untilInterrupted } from '../input/interrupt.ts';
 import { readDuration } from '../input/read-duration.ts';
 import { localCaller } from '../local-caller.ts';
 import { lowerPriority } from '../lower-priority.ts';
-import { type Column, printColumns } from '../print/print-columns.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print, transientNotice } from '../print/print-line.ts';
 import { runOptions } from '../terminal-call.ts';
@@ -62,7 +62,7 @@ function requireKind(kind: string): string {
   });
 }
 
-const COLUMNS: readonly Column<ChangedCall>[] = [
+const COLUMNS: readonly PrintedColumn<ChangedCall>[] = [
   { title: 'TIME', of: ({ at }) => new Date(at).toISOString() },
   { title: 'CALLER', of: ({ caller }) => caller },
   { title: 'TOOL', of: ({ name }) => name },
@@ -72,7 +72,7 @@ const COLUMNS: readonly Column<ChangedCall>[] = [
   { title: 'CALL', of: ({ callId }) => callId },
 ];
 
-const UNDECIDABLE: readonly Column<UndecidableCall>[] = [
+const UNDECIDABLE: readonly PrintedColumn<UndecidableCall>[] = [
   { title: 'TIME', of: ({ at }) => new Date(at).toISOString() },
   { title: 'CALLER', of: ({ caller }) => caller },
   { title: 'TOOL', of: ({ name }) => name },

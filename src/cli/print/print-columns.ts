@@ -1,7 +1,7 @@
 import { printTable } from './print-table.ts';
 
 /** A column of a table. */
-export interface Column<T> {
+export interface PrintedColumn<T> {
   readonly title: string;
   readonly of: (row: T) => string;
   /** Hides the column if all its cells are empty. */
@@ -11,7 +11,7 @@ export interface Column<T> {
 }
 
 /** Prints rows in columns, without the empty optional columns. */
-export function printColumns<T>(columns: readonly Column<T>[], rows: readonly T[]): void {
+export function printColumns<T>(columns: readonly PrintedColumn<T>[], rows: readonly T[]): void {
   const shown = columns
     .map(({ title, of, optional, right }) => ({ title, cells: rows.map(of), optional, right }))
     .filter(({ cells, optional }) => !optional || cells.some((cell) => cell !== ''));

@@ -13,7 +13,7 @@ export const print = (line: string): void =>
 export const transientNotice = (line: string): void =>
   void process.stderr.write(`\r\x1b[K${cutToWidth(oneLine(line), (process.stderr.columns || 80) - 2)}`);
 
-export interface Statement {
+export interface PrintedStatement {
   /** Heddle's own beginning of the line, with colours. */
   readonly start: string;
   /** The message. It may quote text of servers and files. */
@@ -22,7 +22,7 @@ export interface Statement {
 }
 
 /** Writes a message and its fix. Quoted text cannot forge a line that begins with `fix:`. */
-export function printStatement({ start, message, fix }: Statement, stream: NodeJS.WriteStream): void {
+export function printStatement({ start, message, fix }: PrintedStatement, stream: NodeJS.WriteStream): void {
   const advice = fix ? `\n${following('  fix: ', oneLine(fix), stream)}` : '';
   stream.write(`${following(start, message, stream)}${advice}\n`);
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Config, ServerConfig } from '../../config/config.ts';
-import type { PreviewCall } from '../../core/call/preview.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
+import type { PreviewCall } from '../../core/records/call-preview.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import { inProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';

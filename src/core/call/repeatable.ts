@@ -1,4 +1,15 @@
-import type { ResolvedCall } from '../call.ts';
+import type { ResolvedCall, Result } from '../call.ts';
+import { isObject } from '../json.ts';
 
 /** Returns true if calling twice has the same effect as calling once. */
 export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;
+
+/** The `_meta` key with which a built-in tool reports that a failed call may have had its effect. */
+export const OUTCOME_META = 'dev.heddle/outcome';
+
+/** Tests whether a result reports that its outcome is unknown. Only that of a built-in tool counts. */
+export function hasUnknownOutcome(result: Result): result is Extract<Result, { readonly kind: 'complete' }> {
+  if (result.kind !== 'complete' || !result.isError) return false;
+  const { _meta: meta } = result.value;
+  return isObject(meta) && meta[OUTCOME_META] === 'unknown';
+}

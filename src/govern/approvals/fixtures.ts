@@ -1,6 +1,5 @@
 import { SETTING_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { Settings } from '../../config/schema/schema.ts';
-import type { PreviewCall } from '../../core/call/preview.ts';
 import {
   type Caller,
   compose,
@@ -11,6 +10,7 @@ import {
   type Target,
 } from '../../core/call.ts';
 import { aCall, ada, aTarget, text } from '../../core/fixtures.ts';
+import type { PreviewCall } from '../../core/records/call-preview.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { approve } from '../approve.ts';
 import { audit } from '../audit.ts';

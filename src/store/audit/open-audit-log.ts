@@ -1,14 +1,14 @@
 import type { AuditHead } from '../../core/records/audit-entry.ts';
 import type { Clock } from '../../core/time.ts';
 import type { AuditLog } from '../audit-log.ts';
-import type { Database } from '../database.ts';
+import type { StoreDatabase } from '../database.ts';
 import { searchAudit } from '../queries/searches.ts';
 import { type Statements, sql } from '../statements.ts';
 import type { ReadRange, StoredRow } from './read-audit.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 export interface AuditLogOptions {
-  readonly database: Database;
+  readonly database: StoreDatabase;
   readonly queue: WriteQueue;
   readonly clock: Clock;
   /** The path or URL of the database; `:memory:` is read in this thread. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { HeddleError } from '../../core/errors.ts';
-import type { Database, DatabaseOptions } from '../database.ts';
+import type { DatabaseOptions, StoreDatabase } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { loadQueries } from './load-queries.ts';
 import { migratePostgres } from './migrate-postgres.ts';
@@ -16,7 +16,7 @@ export async function openPostgres(
   location: string,
   place: string,
   { durability }: Pick<DatabaseOptions, 'durability'>,
-): Promise<Database> {
+): Promise<StoreDatabase> {
   // The driver's own error would contain the whole URL, password included.
   if (!URL.canParse(location))
     throw new HeddleError('STORE_UNAVAILABLE', `The store's URL ${place} is not a valid URL.`);

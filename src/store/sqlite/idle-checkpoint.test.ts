@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Database } from '../database.ts';
+import type { StoreDatabase } from '../database.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 const ROW = { segment: 's', sequence: 1, hash: 'h', link: null, call_id: 'c', phase: 'intent', at: 1 } as const;
 const RECORD = { ...ROW, caller: 'a', via: 'cli', name: 'n', detail: JSON.stringify({ text: 'x'.repeat(200) }) };
 
 let folder: string;
-let database: Database;
+let database: StoreDatabase;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

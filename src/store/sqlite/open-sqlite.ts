@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
-import type { Database, DatabaseOptions } from '../database.ts';
+import type { DatabaseOptions, StoreDatabase } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { idleCheckpoint } from './idle-checkpoint.ts';
 import { loadQueries } from './load-queries.ts';
@@ -22,7 +22,7 @@ export async function openSqlite(
   location: string,
   place: string,
   { clock, durability = 'commit' }: DatabaseOptions,
-): Promise<Database> {
+): Promise<StoreDatabase> {
   const level = durability === 'disk' ? 'FULL' : 'NORMAL';
   if (location !== ':memory:') createPrivately(location);
   const db = new DatabaseSync(location, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true });
