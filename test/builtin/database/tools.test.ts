@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client, type Transport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { ConnectionOptions } from '../../../src/builtin/database/database.ts';
+import { mysqlBench, testMariadb } from '../../../src/builtin/database/mysql/fixtures.ts';
 import { openOwnConnections } from '../../../src/builtin/database/open-database.ts';
 import { serveDatabase } from '../../../src/builtin/database/serve-database.ts';
 import type { JsonObject } from '../../../src/core/call.ts';
@@ -47,7 +48,25 @@ async function preparePostgres(): Promise<Prepared> {
   };
 }
 
-const DATABASES = { sqlite: prepareSqlite, ...(testPostgresServer !== undefined && { postgres: preparePostgres }) };
+async function prepareMariadb(): Promise<Prepared> {
+  const bench = await mysqlBench();
+  await bench.run("CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(50) DEFAULT 'x', amount DECIMAL(10, 2))");
+  await bench.run("INSERT INTO people VALUES (1, 'ada', 1.5), (2, 'alan', 22.25), (3, 'grace', 3)");
+  return {
+    connections: [
+      bench.connection('reader', { name: 'reads' }),
+      bench.connection('writer', { name: 'writes', access: 'readwrite' }),
+    ],
+    placeholder: '?',
+    remove: () => bench.remove(),
+  };
+}
+
+const DATABASES = {
+  sqlite: prepareSqlite,
+  ...(testPostgresServer !== undefined && { postgres: preparePostgres }),
+  ...(testMariadb !== undefined && { mariadb: prepareMariadb }),
+};
 
 const LONG = `SELECT '${'x'.repeat(1024 * 1024)}'`;
 const read = (input: JsonObject): readonly [string, JsonObject] => ['db_query', { connection: 'reads', ...input }];
@@ -163,12 +182,11 @@ describe.each(Object.entries(DATABASES))('the database tools with %s', (type, pr
 
   verifies('B2', `${type}: db_execute commits, returns the affected rows and those of RETURNING`, async () => {
     const { resultOf, call } = await connect();
-    const sql = `UPDATE people SET name = ${prepared.placeholder} WHERE id = 3 RETURNING id, name`;
-    for (const name of ['hopper', 'grace']) {
-      expect(await resultOf('db_execute', { sql, params: [name] })).toMatchObject({
-        ...{ affectedRows: 1, rows: [{ id: 3, name }], rowCount: 1, truncated: false },
-      });
-    }
+    const sql = `INSERT INTO people (id, name) VALUES (4, ${prepared.placeholder}) RETURNING id, name`;
+    const added = await resultOf('db_execute', { sql, params: ['hopper'] });
+    expect(added).toMatchObject({ affectedRows: 1, rows: [{ id: 4, name: 'hopper' }], rowCount: 1, truncated: false });
+    const removed = await resultOf('db_execute', { sql: 'DELETE FROM people WHERE id = 4' });
+    expect(removed).toMatchObject({ affectedRows: 1, rows: [], rowCount: 0, columns: [] });
     const failed = await call('db_execute', { sql: "INSERT INTO people (id, name) VALUES (1, 'again')" });
     expect(failed).toMatchObject({ isError: true, _meta: { 'dev.heddle/code': 'STATEMENT_FAILED' } });
     const { rows } = await resultOf('db_query', { connection: 'writes', sql: 'SELECT name FROM people ORDER BY id' });
