@@ -46,12 +46,18 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
         (await signInsAt(options, [{ name, entry }], by)).some(({ state }) => state === 'signed-in');
       return inspectServer({ servers, by, watchdog, env, configOf, isSignedIn }, server, signal);
     }
-    return Promise.all([
+    const installation = Promise.all([
       examineNode(),
       ...examineConfig(active().config),
       store.examine(),
       examineAudit(audit, signal),
       watchdog.enclosure().then(examineEnclosure),
+    ]);
+    const checks = servers.status().map(({ name }) => checkServer({ servers, by }, name, signal));
+    // The rules are examined once the servers have listed their tools.
+    const [examined, checked] = await Promise.all([installation, Promise.all(checks)]);
+    return [
+      ...examined,
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
       ...examineProfiles(active(), catalog.current()),
       ...examineRules(active(), catalog.current()),
@@ -59,7 +65,7 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...(await examineOutputs(store.traces, options.wallClock())),
       ...(await Promise.all(options.builtIns.map((builtIn) => builtIn.findings?.(signal) ?? []))).flat(),
-      ...servers.status().map(({ name }) => checkServer({ servers, by }, name, signal)),
-    ]);
+      ...checked,
+    ];
   };
 }

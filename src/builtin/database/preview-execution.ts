@@ -61,5 +61,7 @@ function textOf({ name, type }: ConnectionOptions, { sql, params }: Statement, e
     ...(shown.length > 0 ? ['Parameters:', ...shown] : ['No parameters.']),
     ...(more > 0 ? [`  and ${more} more, see the arguments`] : []),
   ];
-  return [`Connection: ${name} (${type})`, 'SQL:', sql, ...parameters, estimate].join('\n');
+  // Indented: a line of the statement must not look like an estimate.
+  const lines = sql.split('\n').map((line) => `  ${line}`);
+  return [`Connection: ${name} (${type})`, 'SQL:', ...lines, ...parameters, estimate].join('\n');
 }

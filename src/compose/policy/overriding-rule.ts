@@ -56,14 +56,15 @@ function targetsOf(known: Catalog, { effect, pattern }: NewRule): readonly Targe
   const none = { allow: [], ask: [], deny: [] };
   const alone: Policy = { mode: 'strict', permissions: { ...none, [effect]: [pattern] }, servers: new Map() };
   const decide = decider(alone);
-  const isMatched = (target: Target) => decide(ANY, forAllClients(target)).rule.startsWith('permissions.');
+  const isMatched = (target: Target) => decide(ANY, byRulesAlone(target)).rule.startsWith('permissions.');
   const kinds = ['tool', 'prompt', 'resource', 'template'] as const;
   return kinds.flatMap((kind) => listAllTargets(known, kind)).filter(isMatched);
 }
 
-/** A tool that is only for some clients is decided on before the rules. */
-function forAllClients({ onlyFor: _, ...target }: Target): Target {
-  return target;
+/** Removes what is decided on before the rules: a tool that is only for some clients, or that always asks. */
+function byRulesAlone({ onlyFor: _, ...target }: Target): Target {
+  const { approval: __, ...facts } = target.facts;
+  return { ...target, facts };
 }
 
 /** Makes an entry that a rule matches, of the longest configured name that fits. */

@@ -34,26 +34,26 @@ async function opened(config: JsonObject = {}, options: Partial<OpenOptions> = {
 }
 
 describe('db_execute', () => {
-  const LOOSE: Readonly<Record<string, JsonObject>> = {
-    'mode open': { mode: 'open' },
-    'a rule for the tool': { mode: 'open', permissions: { allow: [EXECUTE] } },
-    'a rule for the server': { permissions: { allow: ['mcp__database__*'] } },
-    'a policy': { mode: 'open', policies: [{ name: 'all', effect: 'allow', reason: 'It may.' }] },
-    'a policy with a condition': { policies: [{ name: 'all', effect: 'allow', reason: 'x', when: 'args.sql != ""' }] },
-    'a standing approval': { mode: 'open', approvals: { standing: [{ tool: EXECUTE, arguments: {} }] } },
-  };
-  for (const [what, config] of Object.entries(LOOSE)) {
-    verifies('B2', `waits for an approver, although ${what} allows it`, async () => {
-      const { heddle, refused, ages } = await opened(config);
-      expect(await refused()).toMatchObject({ code: 'APPROVAL_PENDING' });
-      expect(ages()).toEqual([40, 60]);
-      const [one] = await heddle.approvals.list();
-      expect(one).toMatchObject({ status: 'pending', allowsStanding: false, subject: { name: EXECUTE } });
-      const standing = heddle.approvals.approve(one?.id ?? '', { standing: {} });
-      await expect(standing).rejects.toMatchObject({ code: 'INPUT_INVALID' });
-      expect(ages()).toEqual([40, 60]);
+  verifies('B2', 'waits for an approver, although mode, rules, policies and standing approvals allow it', async () => {
+    const allow = { effect: 'allow', reason: 'It may.' };
+    const { heddle, refused, ages } = await opened({
+      mode: 'open',
+      permissions: { allow: [EXECUTE, 'mcp__database__*'] },
+      policies: [
+        { name: 'all', ...allow },
+        { name: 'some', ...allow, when: 'args.sql != ""' },
+      ],
+      approvals: { standing: [{ tool: EXECUTE, arguments: {} }] },
     });
-  }
+    expect(await refused()).toMatchObject({ code: 'APPROVAL_PENDING' });
+    expect(ages()).toEqual([40, 60]);
+    const [one] = await heddle.approvals.list();
+    expect(one).toMatchObject({ status: 'pending', allowsStanding: false, subject: { name: EXECUTE } });
+    const standing = heddle.approvals.approve(one?.id ?? '', { standing: {} });
+    await expect(standing).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(await refused()).toMatchObject({ code: 'APPROVAL_PENDING' });
+    expect(ages()).toEqual([40, 60]);
+  });
 
   verifies('B2', 'shows the program the statement, its parameters and the plan, then runs once', async () => {
     const seen: Approval[] = [];
@@ -110,7 +110,7 @@ describe('db_execute', () => {
     const late = heddle.approvals.decide(grace, id, { verdict: 'approve' });
     await expect(late).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
     const again = heddle.dispatch({ ...call, continuation: { kind: 'approval', id } });
-    await expect(again).rejects.toMatchObject({ code: 'APPROVAL_TIMEOUT' });
+    await expect(again).rejects.toMatchObject({ code: 'APPROVAL_TIMED_OUT' });
     expect(ages()).toEqual([40, 60]);
   });
 
@@ -186,7 +186,7 @@ for (const era of ['legacy', 'modern'] as const) {
     const yes = await served(era, answering(true));
     expect(await yes.older()).toMatchObject({ structuredContent: { affectedRows: 2 } });
     expect(yes.ages()).toEqual([41, 61]);
-    expect(messages[0]).toContain('preview: UPDATE people\npreview: SET age = age + ?');
+    expect(messages[0]).toContain('preview:   UPDATE people\npreview:   SET age = age + ?');
     const no = await served(era, answering(false));
     expect(JSON.stringify(await no.older().catch((thrown) => String(thrown)))).toContain('reject');
     expect(no.ages()).toEqual([40, 60]);
@@ -200,7 +200,7 @@ verifies('B2', 'an approver sees the preview at /api/approvals and approves the 
   await older().catch(() => {}); // It waits for the approver.
   const [pending] = await gateway.heddle.approvals.list(OPS);
   const { json } = await gateway.send({ method: 'GET', path: `/api/approvals/${pending?.id}`, headers: JSON_HEADERS });
-  expect(JSON.stringify(json)).toContain('"SET age = age + ?"');
+  expect(JSON.stringify(json)).toContain('"  SET age = age + ?"');
   expect(ages()).toEqual([40, 60]);
   await gateway.heddle.approvals.decide(OPS, pending?.id ?? '', { verdict: 'approve' });
   expect(await older()).toMatchObject({ structuredContent: { affectedRows: 2 } });
