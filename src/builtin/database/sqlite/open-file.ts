@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { DatabaseFailure } from '../database-failure.ts';
@@ -26,7 +26,7 @@ const WAL = 2;
 
 /** Opens the database file for one statement. Nothing of the statement before it is left. */
 export function openFile(request: ChildFile, mode: 'read' | 'write'): OpenFile {
-  const { file } = request;
+  const file = resolveFile(request.file);
   const isWal = inspectFile(file);
   // Reading a WAL database makes its side files. If it has none, no program writes, and it is read without locks.
   const before = mode === 'read' && isWal ? versionWithoutWriter(file) : undefined;
@@ -56,6 +56,15 @@ function openDatabase(location: string, busyMs: number, mode: 'read' | 'write'):
 
 const tooOld = () =>
   failed(`Node ${process.versions.node} cannot confine SQLite (no authorizer or limits). Install Node 24.15 or newer`);
+
+/** Returns the path without links. SQLite keeps the side files beside the file itself, not beside a link to it. */
+function resolveFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (thrown) {
+    throw explainOpen(thrown);
+  }
+}
 
 /** Returns true for a WAL database. Throws for anything that is not a file with a database. */
 function inspectFile(file: string): boolean {
