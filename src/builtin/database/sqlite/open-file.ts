@@ -101,7 +101,8 @@ export function explainOpen(thrown: unknown): unknown {
 function versionWithoutWriter(file: string): string | undefined {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   const index = statSync(`${file}-shm`, { throwIfNoEntry: false });
-  if (log && index) return undefined;
+  // A journal is left from a switch to WAL mode that was cut off. SQLite handles it.
+  if ((log && index) || statSync(`${file}-journal`, { throwIfNoEntry: false })) return undefined;
   if (log && log.size > 0) {
     throw new SideFileMissing(
       'CONNECTION_FAILED',
