@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { until } from '../../test/until.ts';
 import type { LoadedPolicy } from '../config/config.ts';
 import type { Decision, Facts } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
 import { ada, aTarget, grace, text } from '../core/fixtures.ts';
 import { standingBinding, standingScope } from './approvals/binding.ts';
 import { anApproval, approvalBench, approvalIdOf, ops, START } from './approvals/fixtures.ts';
@@ -119,4 +121,22 @@ describe('the approval of such a tool', () => {
       });
     }
   });
+
+  verifies('B2', 'is used by a call whose outcome is unknown, and the same call needs another one', async () => {
+    const { opened, send } = await bench();
+    opened.invoke = () => Promise.reject(new HeddleError('OUTCOME_UNKNOWN', 'The connection was lost.'));
+    const id = approvalIdOf(await send());
+    await opened.flow.decide(ops, id, { verdict: 'approve' });
+    await expect(send({ id: 'lost' })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    const found = () => opened.flow.box.get(id);
+    await until('the end is stored', async () => (await found())?.outcome !== undefined);
+    expect(await found()).toMatchObject({ status: 'used', callId: 'lost', outcome: 'OUTCOME_UNKNOWN' });
+    const recorded = async () => (await opened.store.audit.search({ callId: 'lost', limit: 10 })).map(outcomeIn);
+    await until('the end is recorded', async () => (await recorded()).includes('OUTCOME_UNKNOWN'));
+    const again = await opened.flow.box.get(approvalIdOf(await send()));
+    expect(again).toMatchObject({ status: 'pending', earlierCall: 'lost' });
+    expect(opened.reached).toHaveLength(1);
+  });
 });
+
+const outcomeIn = ({ detail }: { readonly detail: { readonly outcome?: unknown } }) => detail.outcome;

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { JsonObject } from '../../../src/core/call.ts';
 
 export const EXECUTE = 'mcp__database__db_execute';
-/** A call of `db_execute` that makes everybody one year older. */
+/** A call of `db_execute` that adds one to each age. */
 export const OLDER: JsonObject = { sql: 'UPDATE people\nSET age = age + ?', params: [1] };
 
 /** Makes a SQLite database with two people, and the settings of a connection that may change it. */
