@@ -258,7 +258,9 @@ describe('standing approvals', () => {
       approvedBy: 'key:ops',
     });
     expect((await one.heddle(['approvals', 'standing'])).stdout).toMatch(/path=reports\/\* +\d{4}-/);
-    expect((await one.heddle(['approvals', 'standing', 'revoke', standing.id], { env })).code).toBe(0);
+    const revoked = await one.heddle(['approvals', 'standing', 'revoke', standing.id, 'st_none'], { env });
+    expect(revoked).toMatchObject({ code: 2, stdout: `The standing approval ${standing.id} is revoked.\n` });
+    expect(revoked.stderr).toContain('There is no stored standing approval st_none.');
     await request(one, ['call', 'notes.write', 'text=newer', 'path=reports/c']);
     expect((await one.heddle(['approvals', 'standing', 'list'])).stderr).toBe('There is no standing approval.\n');
   });
@@ -274,7 +276,7 @@ it.each([
   [['approve', 'ap_1', '--always', '--uses', '0'], 2, '--uses has to be at least 1.'],
   [['approve', 'ap_1', '--always', '--argument', 'path'], 2, 'Write for example --argument path=reports/*.'],
   [['approve', 'ap_1', '--always=mcp__other'], 2, 'USAGE_INVALID'],
-  [['standing', 'revoke'], 2, '`standing revoke ID`'],
+  [['standing', 'revoke'], 2, '`standing revoke ID …`'],
   [['standing', 'revoke', 'st_none'], 2, 'NAME_UNKNOWN'],
   [['approve', 'ap_1', '--key', 'none.txt'], 2, 'none.txt cannot be read'],
 ])('L5: `approvals %s` exits with %i and says %j', async (words, code, says) => {

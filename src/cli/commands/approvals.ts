@@ -46,7 +46,7 @@ export const manageApprovals: Command = {
   summary:
     'List, show and decide approvals of calls. Works beside a running gateway, which notices a decision at once.',
   usage:
-    'heddle approvals [list] | show ID | approve ID [--always …] | reject ID --note TEXT | wait ID | standing list | standing revoke ID',
+    'heddle approvals [list] | show ID | approve ID [--always …] | reject ID --note TEXT | wait ID | standing list | standing revoke ID …',
   notes: [
     'The beginning of an id is enough, as long as only one approval has it.',
     'approve asks at a terminal. Without one it needs the API key of an approver: --key FILE or HEDDLE_KEY.',
@@ -203,20 +203,22 @@ async function wait({ approvals, words, input, by }: Site): Promise<number> {
 }
 
 async function standing({ approvals, words, input, by }: Site): Promise<number> {
-  const [verb = 'list', id, ...more] = words;
-  if (verb === 'list' && id === undefined) {
+  const [verb = 'list', ...ids] = words;
+  if (verb === 'list' && ids.length === 0) {
     const all = await approvals.standing.list(by);
     if (input.flag('json')) printJson(all);
     else if (all.length === 0) notice('There is no standing approval.');
     else printStanding(all);
     return 0;
   }
-  if (verb !== 'revoke' || id === undefined || more.length > 0) {
-    throw new HeddleError('USAGE_INVALID', 'Use `heddle approvals standing list` or `standing revoke ID`.');
+  if (verb !== 'revoke' || ids.length === 0) {
+    throw new HeddleError('USAGE_INVALID', 'Use `heddle approvals standing list` or `standing revoke ID …`.');
   }
-  await approvals.standing.revoke(by, id);
-  if (input.flag('json')) printJson({ revoked: id });
-  else print(`The standing approval ${id} is revoked.`);
+  for (const id of ids) {
+    await approvals.standing.revoke(by, id);
+    if (input.flag('json')) printJson({ revoked: id });
+    else print(`The standing approval ${id} is revoked.`);
+  }
   return 0;
 }
 
