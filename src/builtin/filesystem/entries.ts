@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { lstat, opendir } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Json } from '../../core/call.ts';
 import type { FilePlace } from './places/place.ts';
@@ -71,12 +71,15 @@ async function list(place: FilePlace, depth: number, budget: Budget): Promise<En
 
 /** Describes one entry; undefined if it was deleted since. */
 async function describeEntry(place: FilePlace, name: string): Promise<Entry | undefined> {
-  const stats = await unlessRefused(lstat(join(place.address, name)));
-  return stats && { name, type: entryTypeOf(stats), size: stats.size, modified: timeOf(stats.mtime) };
+  const stats = await unlessRefused(() => place.statsOf(name));
+  return stats && { name, type: entryTypeOf(stats), size: stats.size, modified: timeOf(stats.mtimeMs) };
 }
 
 /** Returns a time of a file; null if it is outside the range of a date, which some file systems allow. */
-export const timeOf = (time: Date): string | null => (Number.isNaN(time.getTime()) ? null : time.toISOString());
+export function timeOf(milliseconds: number): string | null {
+  const time = new Date(Math.round(milliseconds));
+  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+}
 
 async function addChildren(parent: FilePlace, entry: Entry, depth: number, budget: Budget): Promise<void> {
   if (budget.hides(join(parent.real, entry.name))) return;
@@ -84,7 +87,7 @@ async function addChildren(parent: FilePlace, entry: Entry, depth: number, budge
     budget.truncated = true;
     return;
   }
-  const place = await unlessRefused(parent.child(entry.name));
+  const place = await unlessRefused(() => parent.child(entry.name));
   if (!place) return;
   try {
     // It may have become a link or a file since `lstat`.
@@ -117,9 +120,9 @@ export function entryTypeOf(stats: Stats): Entry['type'] {
 }
 
 /** Returns undefined for an entry that is gone or may not be read. */
-export async function unlessRefused<T>(operation: Promise<T>): Promise<T | undefined> {
+export async function unlessRefused<T>(operation: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await operation;
+    return await operation();
   } catch (thrown) {
     if (isRefusal(thrown)) return undefined;
     throw thrown;

@@ -28,8 +28,8 @@ verifies('B1', 'returns path, type, size, times and permissions of a file', asyn
 });
 
 it('returns null for a time that is outside the range of a date', () => {
-  expect(timeOf(new Date(9e15))).toBeNull();
-  expect(timeOf(new Date(0))).toBe('1970-01-01T00:00:00.000Z');
+  expect(timeOf(9e15)).toBeNull();
+  expect(timeOf(0)).toBe('1970-01-01T00:00:00.000Z');
 });
 
 it('describes directories and pipes without opening them', async () => {

@@ -43,8 +43,8 @@ async function describePlace({ real, stats, address }: FilePlace): Promise<JsonO
     type: entryTypeOf(stats),
     size: stats.size,
     created: createdAt(stats),
-    modified: timeOf(stats.mtime),
-    accessed: timeOf(stats.atime),
+    modified: timeOf(stats.mtimeMs),
+    accessed: timeOf(stats.atimeMs),
     permissions: { readable, writable, executable, mode: (stats.mode & 0o7777).toString(8).padStart(4, '0') },
   };
 }
@@ -52,7 +52,7 @@ async function describePlace({ real, stats, address }: FilePlace): Promise<JsonO
 const always = (value: boolean) => () => value;
 
 /** Returns the time of creation. Some file systems do not record it. */
-const createdAt = ({ birthtimeMs, birthtime }: Stats) => (birthtimeMs > 0 ? timeOf(birthtime) : null);
+const createdAt = ({ birthtimeMs }: Stats) => (birthtimeMs > 0 ? timeOf(birthtimeMs) : null);
 
 const TIME = { type: ['string', 'null'], format: 'date-time' };
 

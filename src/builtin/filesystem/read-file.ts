@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises';
 import type { JsonObject } from '../../core/call.ts';
 import { readToolArguments } from '../read-arguments.ts';
 import type { BuiltinTool } from '../serve-tools.ts';
@@ -7,6 +6,7 @@ import { READS_FILES } from './facts.ts';
 import { imageTypeOf } from './image-type.ts';
 import { explainFileError } from './places/file-error.ts';
 import { findPlace } from './places/find-place.ts';
+import type { OpenFile } from './places/open-file.ts';
 import type { FilePlace } from './places/place.ts';
 import type { Roots } from './places/roots.ts';
 import { decodeWindow } from './utf8-window.ts';
@@ -68,8 +68,8 @@ function requireFile({ stats }: FilePlace, path: string): void {
 }
 
 /** Returns the byte range to read, from the size of the opened file. The file may have grown since the lookup. */
-async function bounds(file: FileHandle, requested: RequestedRange, maxFileBytes: number) {
-  const { size, nlink } = await file.stat();
+async function bounds(file: OpenFile, requested: RequestedRange, maxFileBytes: number) {
+  const { size, nlink } = await file.stats();
   const path = quote(requested.path);
   if (nlink > 1) {
     const reason = 'has more than one hard link, so it may belong to a place outside the allowed roots';
@@ -106,7 +106,7 @@ interface ContentRequest {
 
 /** Reads text, or an image as image content. */
 async function readContent(
-  file: FileHandle,
+  file: OpenFile,
   { start, end, size, signal }: Span,
   { path, mayBeImage }: ContentRequest,
 ): Promise<JsonObject> {
@@ -122,14 +122,14 @@ async function readContent(
   throw new ToolFailure(`${quote(path)} is not UTF-8 text. Read it with encoding "base64".`);
 }
 
-async function readBytes(file: FileHandle, { start, end, signal }: Omit<Span, 'size'>): Promise<Buffer> {
+async function readBytes(file: OpenFile, { start, end, signal }: Omit<Span, 'size'>): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(end - start);
   let filled = 0;
   while (filled < bytes.length) {
     signal.throwIfAborted();
-    const { bytesRead } = await file.read(bytes, filled, Math.min(CHUNK, bytes.length - filled), start + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
+    const count = await file.read(bytes.subarray(filled, filled + CHUNK), start + filled);
+    if (count === 0) break;
+    filled += count;
   }
   return bytes.subarray(0, filled);
 }

@@ -100,13 +100,13 @@ class Walk {
       this.reason = `Directories deeper than ${MAX_DEPTH} levels were not searched. Set rootPath to a deeper one.`;
       return;
     }
-    const place = await unlessRefused(parent.child(name));
+    const place = await unlessRefused(() => parent.child(name));
     if (!place) return;
     try {
       const below = { hidden: `${hidden}${hideDot(name)}/`, depth: depth + 1 };
       // It may have become a link or a file since it was listed.
       if (place.stats.isDirectory() && !this.#options.hidesPlace(place.stats))
-        await unlessRefused(this.visit(place, below));
+        await unlessRefused(() => this.visit(place, below));
     } finally {
       await place.close();
     }

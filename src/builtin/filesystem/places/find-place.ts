@@ -5,6 +5,7 @@ import { namePlace } from './named-place.ts';
 import { pinRoot } from './pinned-place.ts';
 import type { FilePlace } from './place.ts';
 import type { Location, Roots } from './roots.ts';
+import { directCalls, pooledCalls } from './system-calls.ts';
 
 // The limit of the Linux kernel.
 const MAX_LINKS = 40;
@@ -42,7 +43,7 @@ export async function resolveWithinRoots<T>(
 
 /** Opens the directory at which a location begins. */
 export function openStart(roots: Roots, { root }: Location): Promise<FilePlace> {
-  return roots.canPin ? pinRoot(root) : namePlace(root);
+  return roots.canPin ? pinRoot(root, roots.isLocal ? directCalls : pooledCalls) : namePlace(root);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import type { OpenFile } from './open-file.ts';
 
 /**
  * A file or directory inside a root. On Linux it is pinned by a handle until `close`, so a renamed or replaced path
@@ -13,8 +13,10 @@ export interface FilePlace {
   readonly address: string;
   /** Finds an entry of this directory by name. Does not follow a symbolic link. */
   child(name: string): Promise<FilePlace>;
-  /** Opens the file for reading. The caller closes the handle. */
-  open(): Promise<FileHandle>;
+  /** Returns the stats of an entry of this directory. Does not follow a symbolic link. */
+  statsOf(name: string): Stats | Promise<Stats>;
+  /** Opens the file for reading. The caller closes it. */
+  open(): Promise<OpenFile>;
   /** Returns true if the place is no longer at `real`. */
   hasMoved(): Promise<boolean>;
   close(): Promise<void>;

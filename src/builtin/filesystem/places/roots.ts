@@ -7,6 +7,7 @@ import { quote, ToolFailure } from '../../tool-failure.ts';
 import { canonicalPath } from './canonical-path.ts';
 import { fileIdentity } from './file-identity.ts';
 import { isInside, isKernelPath } from './is-inside.ts';
+import { isOnLocalDisk } from './local-disk.ts';
 import { isLinkedAsProtected } from './protected-links.ts';
 import { isProtected } from './protected-paths.ts';
 
@@ -22,6 +23,8 @@ export interface Roots {
   readonly shown: string;
   /** True on Linux: directories are pinned by O_PATH handles, so no name is resolved twice. */
   readonly canPin: boolean;
+  /** True if the roots are on local disks, where system calls are short. */
+  readonly isLocal: boolean;
   /** Resolves a path of the caller by its text. Throws a `ToolFailure` when it is outside the roots. */
   locate(written: string): Location;
   /** Resolves an absolute path from a link; undefined when it is outside the roots. */
@@ -49,6 +52,8 @@ const MAX_PATH_BYTES = 4095;
 
 export interface RootOptions {
   readonly platform?: NodeJS.Platform | undefined;
+  /** False makes all system calls in the thread pool. Default: by the file systems of the roots. */
+  readonly isLocal?: boolean | undefined;
   /** Absolute paths inside the roots that callers may not read. */
   readonly hidden?: readonly string[] | undefined;
   /** Returns absolute paths of files that are never written. */
@@ -56,10 +61,8 @@ export interface RootOptions {
 }
 
 /** Resolves the roots once, at the start. Throws CONFIG_INVALID for a root that is not an absolute, existing directory. */
-export async function openRoots(
-  paths: readonly string[],
-  { platform = process.platform, hidden = [], neverWritten = async () => [] }: RootOptions = {},
-): Promise<Roots> {
+export async function openRoots(paths: readonly string[], options: RootOptions = {}): Promise<Roots> {
+  const { platform = process.platform, hidden = [], neverWritten = async () => [] } = options;
   const canPin = platform === 'linux';
   if (canPin) await needHandlePaths();
   const roots = await Promise.all(paths.map(openRoot));
@@ -67,11 +70,19 @@ export async function openRoots(
   if (!first) throw unusable('The filesystem server has no roots.', 'Name at least one directory it may read.');
   const secret = [...hidden, ...(await Promise.all(hidden.map((path) => canonicalPath(path))))];
   const identities = await Promise.all(hidden.map((path) => stat(path).then(fileIdentity, () => '')));
-  return rootsOf([first, ...roots.slice(1)], { canPin, secret, identities: new Set(identities), neverWritten });
+  const { isLocal = (await Promise.all(roots.map(({ real }) => isOnLocalDisk(real)))).every(Boolean) } = options;
+  return rootsOf([first, ...roots.slice(1)], {
+    canPin,
+    isLocal,
+    secret,
+    identities: new Set(identities),
+    neverWritten,
+  });
 }
 
 interface RootRules {
   readonly canPin: boolean;
+  readonly isLocal: boolean;
   /** Paths that are hidden even inside a root. */
   readonly secret: readonly string[];
   /** The identities of the hidden paths that existed at the start. */
@@ -80,7 +91,7 @@ interface RootRules {
 }
 
 function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
-  const { canPin, secret, identities, neverWritten } = rules;
+  const { canPin, isLocal, secret, identities, neverWritten } = rules;
   const [first] = roots;
   const shown = roots.map((root) => root.written).join(', ');
   const hides = (absolute: string) => isKernelPath(absolute) || secret.some((one) => isInside(one, absolute));
@@ -99,6 +110,7 @@ function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
   return {
     shown,
     canPin,
+    isLocal,
     find,
     hides,
     hidesPlace: (stats) => identities.has(fileIdentity(stats)),
