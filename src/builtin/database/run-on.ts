@@ -11,7 +11,7 @@ export const MAX_RESULT_BYTES = 5 * 1024 * 1024;
 /** The parts that the database tools share. */
 export interface ToolOptions {
   readonly connections: Connections;
-  /** The longest time of one call, with the opening of its database. */
+  /** The longest time of one statement, and of the opening of its database. */
   readonly queryTimeoutMs: number;
   /** The most rows that one call returns. */
   readonly maxRows: number;
@@ -26,13 +26,17 @@ interface RunRequest {
 
 type Work<T> = (database: Database, options: RunOptions) => Promise<T>;
 
-/** Runs work on a connection. Opening it and the work have one timeout together. */
+// The part of the opening that does not shorten the statement. Both end before the deadline of the call.
+const FREE_OPENING_MS = 1500;
+
+/** Runs work on a connection. A slow opening shortens the time of the work. */
 export async function runOn<T>(tools: ToolOptions, request: RunRequest, work: Work<T>): Promise<T> {
   const { connections, queryTimeoutMs, clock = steadyClock } = tools;
   const { connection, maxRows = tools.maxRows, signal } = request;
   const startedAt = clock();
   return connections.use(connection, { signal, timeoutMs: queryTimeoutMs }, (database) => {
-    const timeoutMs = Math.max(1, Math.ceil(queryTimeoutMs - (clock() - startedAt)));
+    const lateMs = Math.max(0, clock() - startedAt - FREE_OPENING_MS);
+    const timeoutMs = Math.max(1, Math.ceil(queryTimeoutMs - lateMs));
     return work(database, { maxRows, maxBytes: MAX_RESULT_BYTES, timeoutMs, signal });
   });
 }

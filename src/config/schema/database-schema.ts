@@ -91,6 +91,6 @@ export const database = z.strictObject({
     .min(100)
     .max(3_600_000)
     .default(DATABASE.queryTimeoutMs)
-    .describe('Longest time of one statement, with connecting. It is then cancelled at the database.'),
+    .describe('Longest time of one statement. It is then cancelled at the database.'),
   maxRows: z.int().min(1).max(100_000).default(DATABASE.maxRows).describe('Most rows that one call returns.'),
 });

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Caller, JsonObject } from '../../../src/core/call.ts';
 import { text } from '../../../src/index.ts';
 import { SERVERS } from '../../e2e/heddle-command.ts';
@@ -118,4 +120,23 @@ verifies('C13', 'a change of the configuration closes only changed databases, an
   expect(await inFlight).toContain('[{"n":3}]');
   expect(await call('db_query', { sql: count })).toContain('[{"n":3}]');
   locking.close();
+});
+
+verifies('B2', 'opens no database before a call of a database tool', async () => {
+  let connected = 0;
+  const listener = createServer((socket) => {
+    connected++;
+    socket.destroy();
+  });
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void listener.close());
+  const url = `postgres://reader@127.0.0.1:${(listener.address() as AddressInfo).port}/shop`;
+  const connections = [{ name: 'shop', type: 'postgres', url }];
+  const heddle = await temporaryHeddleClient({ config: { builtins: { database: { connections } } } });
+  expect(await heddle.tools({ server: 'database' })).toHaveLength(4);
+  await heddle.call('filesystem.fs_list_directory', {});
+  expect(connected).toBe(0);
+  const { value } = await heddle.call('database.db_list_tables', {});
+  expect(value).toMatchObject({ isError: true, _meta: { 'dev.heddle/code': 'CONNECTION_FAILED' } });
+  expect(connected).toBeGreaterThan(0);
 });
