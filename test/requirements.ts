@@ -93,7 +93,7 @@ export const REQUIREMENTS = {
     done: true,
   },
   B2: { does: 'The database server reads three databases, and no statement writes.', done: false },
-  B3: { does: 'Built-in tools state their category, risk, idempotence and need of approval.', done: false },
+  B3: { does: 'Built-in tools state their category, risk, idempotence and need of approval.', done: true },
 
   // Workflows
   W1: { does: 'Workflows are written in YAML, JSON or TypeScript, the classic form included.', done: false },

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../core/call.ts';
 import { linkedPair } from '../wire/linked-pair.ts';
 import { Peer } from '../wire/peer.ts';
+import { DatabaseFailure } from './database/database-failure.ts';
 import { readToolArguments } from './read-arguments.ts';
 import { type BuiltinTool, serveTools, type ToolServer } from './serve-tools.ts';
 import { ToolFailure } from './tool-failure.ts';
@@ -119,6 +120,21 @@ describe('failures', () => {
       isError: true,
       content: [{ type: 'text', text: 'The name is unknown. Give another.' }],
     });
+  });
+
+  it('have the code of a failure in `_meta`, and say when the outcome is unknown', async () => {
+    const codes = ['TIMED_OUT', 'OUTCOME_UNKNOWN'] as const;
+    const tools = codes.map((code) =>
+      tool(code, async () => {
+        throw new DatabaseFailure(code, 'It failed.');
+      }),
+    );
+    const { request } = await serve({ tools });
+    const [late, unknown] = await Promise.all(codes.map((name) => request('tools/call', { name })));
+    expect(late?._meta).toEqual({ 'dev.heddle/code': 'TIMED_OUT' });
+    expect(unknown?._meta).toEqual({ 'dev.heddle/code': 'OUTCOME_UNKNOWN', 'dev.heddle/outcome': 'unknown' });
+    const modern = await request('tools/call', { name: 'TIMED_OUT', _meta: ENVELOPE });
+    expect(modern._meta).toMatchObject({ 'dev.heddle/code': 'TIMED_OUT' });
   });
 
   it('hide the message of an unexpected error, and pass it to `trouble`', async () => {

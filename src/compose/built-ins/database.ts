@@ -42,7 +42,8 @@ export function builtInDatabase({ config, watchdog }: BuiltInParts): BuiltIn {
       const { previewExecution } = await import('../../builtin/database/preview-execution.ts');
       return previewExecution(await connections(), input, signal);
     },
-    update: () => void opened?.then((shared) => shared.update()),
+    // A failed import fails the call that needed it.
+    update: () => void opened?.then((shared) => shared.update()).catch(() => {}),
     async findings(signal) {
       if (connectionsIn(config()).length === 0) return [];
       const { examineConnections } = await import('../../builtin/database/check-connections.ts');
