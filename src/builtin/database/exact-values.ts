@@ -8,6 +8,7 @@ const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 export function exactNumber(text: string): Json {
   if (!DECIMAL.test(text)) return text; // NaN, Infinity.
   const value = Number(text);
+  if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return text;
   const shortest = text.includes('.') ? text.replace(/\.?0+$/, '') : text;
   return String(value) === shortest ? value : text;
 }

@@ -169,7 +169,7 @@ export const MYSQL_QUERIES: readonly string[] = [
   '(SELECT 1) INTERSECT (SELECT 1) EXCEPT (SELECT 2)',
   'VALUES (1, 2), (3, 4)',
   "SELECT REGEXP_REPLACE(note, '[aeiou]', ''), SUBSTRING(note FROM 1 FOR 3), TRIM(BOTH 'r' FROM note) FROM orders",
-  "SELECT 'INTO OUTFILE', \"sleep(1)\", 'FOR UPDATE', '/*! x */' AS `drop table`",
+  "SELECT 'INTO OUTFILE', \"Sleep(1)\", 'FOR UPDATE', '/*! x */' AS `drop table`",
   'SELECT SQL_CALC_FOUND_ROWS id FROM orders FORCE INDEX FOR JOIN (PRIMARY) LIMIT 1',
   "SELECT ST_AsText(ST_GeomFromText('POINT(1 2)')), ST_Distance(POINT(0, 0), POINT(3, 4))",
   'SELECT STDDEV_SAMP(total), VAR_POP(total), BIT_OR(id), ROUND(AVG(total), 2), TRUNCATE(SUM(total), 1) FROM orders',

@@ -1,7 +1,7 @@
 import { isKeyword } from './split-mysql-statement.ts';
 import { type MysqlToken, tokenizeMysql } from './tokenize-mysql.ts';
 
-/** What the grants of a user permit beyond reading. */
+/** The rights of a user beyond reading. */
 export interface GrantReport {
   /** Privileges to read files, administer the server or give privileges to others. */
   readonly privileged: readonly string[];

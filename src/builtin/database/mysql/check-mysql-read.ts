@@ -17,7 +17,7 @@ const isDot = isSymbol('.');
 const ROWS = ['SELECT', 'WITH', 'VALUES', 'TABLE'];
 const PLANS = ['EXPLAIN', 'DESCRIBE', 'DESC'];
 const WRITING = ['INSERT', 'REPLACE', 'UPDATE', 'DELETE', 'LOAD', 'CALL', 'CREATE', 'ALTER', 'DROP', 'SET', 'DO'];
-/** What SHOW may show. Grants and users are missing: they show hashes of passwords. */
+/** Subjects of SHOW. Grants and users are missing: they show hashes of passwords. */
 const SHOWN = new Set(
   `CHARACTER CHARSET COLLATION COLUMNS COUNT CREATE DATABASES ENGINES ERRORS EVENTS FIELDS FUNCTION INDEX INDEXES
   KEYS OPEN PLUGINS PROCEDURE SCHEMAS STATUS TABLE TABLES TRIGGERS VARIABLES WARNINGS`.split(/\s+/),

@@ -45,7 +45,7 @@ const toExecution = ({ columns, rows, truncated, count }: MysqlAnswer): Executio
   affectedRows: count,
 });
 
-/** One write on one connection, which it gives back. */
+/** A write on one connection, which it gives back. */
 class Write {
   readonly #handle: MysqlHandle;
   readonly #session: MysqlSession;
@@ -120,7 +120,8 @@ class Write {
     const undone = this.#session.isLost ? undefined : await waitAtMost(GRACE_MS, rollBack(this.#session));
     if (isEnded || undone === undefined) this.#handle.sessions.abandon(this.#session);
     else this.#handle.sessions.release(this.#session);
-    if (undone ?? this.#isUndoable) return rolledBack(failure);
+    // Without `running`, the statement was not sent.
+    if (undone ?? (!running || this.#isUndoable)) return rolledBack(failure);
     return unknownOutcome('it changed a table whose engine cannot roll back', error);
   }
 

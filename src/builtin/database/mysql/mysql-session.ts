@@ -31,7 +31,7 @@ type RowEvents = ReturnType<PrepareStatementInfo['execute']>;
 
 const UNSUPPORTED = 1295;
 
-/** One open connection to a server. */
+/** An open connection to a server. */
 export class MysqlSession {
   /** The id for KILL. */
   readonly id: number;

@@ -9,7 +9,7 @@ import { type MysqlBench, mysqlBench, runOptions, testMariadb } from './fixtures
 
 describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
   let bench: MysqlBench;
-  /** As root: only Heddle stands between a statement and the server. */
+  /** The connection of root: only Heddle stands between a statement and the server. */
   let database: Database;
   let reader: Database;
   const files = `/tmp/heddle-attack-${process.pid}-`;

@@ -11,7 +11,7 @@ export interface MysqlRules {
   readonly mode: SqlMode;
 }
 
-/** One statement without its semicolon. */
+/** A statement without its semicolon. */
 export interface MysqlStatement {
   readonly sql: string;
   readonly tokens: readonly MysqlToken[];
