@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { getPriority, setPriority } from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openTable } from './open-table.ts';
+import { pacedTable } from './paced-table.ts';
 import { readAudit } from './read-audit.ts';
 import type { ReaderJob, ReaderMessage } from './reader-job.ts';
 import { tableSource } from './table-source.ts';
@@ -28,7 +29,8 @@ function lowerThreadPriority(): void {
 async function run(job: ReaderJob, port: MessagePort): Promise<void> {
   const post = (message: ReaderMessage) => port.postMessage(message);
   try {
-    const table = await openTable(job.location);
+    const opened = await openTable(job.location);
+    const table = pacedTable(opened);
     try {
       if (job.kind === 'read') {
         for await (const rows of readAudit(table, job.query, job.range)) {
@@ -39,7 +41,7 @@ async function run(job: ReaderJob, port: MessagePort): Promise<void> {
         post({ done: undefined });
       } else post({ done: await verifyChains(tableSource(table), job.head) });
     } finally {
-      await table.close();
+      await opened.close();
     }
   } catch (thrown) {
     const { message, code } = thrown as NodeJS.ErrnoException;

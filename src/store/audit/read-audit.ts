@@ -8,7 +8,7 @@ import { conditionsOf, rowMatcher } from './matches-search.ts';
 export type AuditTable = Pick<Statements, 'schema' | 'read'>;
 
 /** Ids of one read. Short reads let the writer move its log into the database meanwhile. */
-const WINDOW = 2_000;
+const WINDOW = 500;
 /** `since` and `until` stay exact while clocks are set back by at most this time. */
 const CLOCK_MARGIN_MS = 2 * 3_600_000;
 const COLUMNS = 'id, segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail';

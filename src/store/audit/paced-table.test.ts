@@ -1,0 +1,53 @@
+import { expect, onTestFinished } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { freshSqlite, recordOf } from '../fixtures.ts';
+import { openStore } from '../open-store.ts';
+import { openTable } from './open-table.ts';
+import { pacedTable } from './paced-table.ts';
+import { readAudit } from './read-audit.ts';
+
+/** Opens a store and a paced table of it. The clock stands still unless the test moves it. */
+async function opened() {
+  const { location, remove } = await freshSqlite();
+  const store = await openStore({ location });
+  const table = await openTable(location);
+  onTestFinished(async () => {
+    await table.close();
+    await store.close();
+    await remove();
+  });
+  const time = { now: 0 };
+  const pauses: number[] = [];
+  const paced = pacedTable(table, {
+    clock: () => time.now,
+    pause: async (milliseconds) => void pauses.push(milliseconds),
+  });
+  const read = () => paced.read({ sql: 'SELECT 1', values: [] });
+  return { store, paced, read, pauses, time };
+}
+
+verifies('G11', 'reads without a pause while nothing is written', async () => {
+  const { store, paced, pauses, time } = await opened();
+  for (let count = 0; count < 4_999; count++) store.audit.append(recordOf());
+  await store.audit.appendDurably(recordOf());
+  let rows = 0;
+  for await (const batch of readAudit(paced, {}, { order: 'newest' })) {
+    rows += batch.length;
+    time.now += 10;
+  }
+  expect([rows, pauses]).toEqual([5_000, []]);
+});
+
+verifies('G11', 'pauses four times as long as the last read took while records are written', async () => {
+  const { store, read, pauses, time } = await opened();
+  await read();
+  time.now += 10;
+  await store.audit.appendDurably(recordOf());
+  await read();
+  time.now += 3;
+  await read();
+  time.now += 1_000;
+  await store.audit.appendDurably(recordOf());
+  await read();
+  expect(pauses).toEqual([40, 200]);
+});
