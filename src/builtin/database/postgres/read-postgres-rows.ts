@@ -19,7 +19,7 @@ export interface ReadRequest {
 }
 
 /** The rows of a statement within the limits. */
-export interface ReadResult {
+export interface PostgresRows {
   readonly fields: readonly FieldDef[];
   readonly rows: readonly (readonly Json[])[];
   readonly truncated: boolean;
@@ -36,7 +36,7 @@ export async function readPostgresRows(
   open: OpenTransaction,
   CursorClass: typeof Cursor,
   { sql, params, maxRows, maxBytes, extent }: ReadRequest,
-): Promise<ReadResult> {
+): Promise<PostgresRows> {
   const { client } = open;
   const cursor = client.query(
     new CursorClass<Row>(sql, params as (string | null)[], { rowMode: 'array', types: VALUE_TYPES }),

@@ -6,7 +6,7 @@ import { startDeadline } from '../deadline.ts';
 import { columnDescriber } from './describe-columns.ts';
 import type { SentText } from './postgres-failure.ts';
 import type { PostgresPool } from './postgres-pool.ts';
-import { type ReadRequest, type ReadResult, readPostgresRows } from './read-postgres-rows.ts';
+import { type PostgresRows, type ReadRequest, readPostgresRows } from './read-postgres-rows.ts';
 import { functionCheck, type LookUpVolatile, VOLATILE_NAMES_SQL } from './statements/function-check.ts';
 import type { PreparedStatement } from './statements/prepare-statement.ts';
 import { type OpenTransaction, runAndCommit, runReadOnly } from './transaction.ts';
@@ -52,7 +52,7 @@ export function statementRunner({ connection, pool, CursorClass }: DatabaseParts
     readPostgresRows(open, CursorClass, { ...request, maxRows: options.maxRows, maxBytes: options.maxBytes });
 
   /** Names the columns. An abandoned connection cannot: another one does then. */
-  function columnsOf({ fields }: ReadResult, open: OpenTransaction, options: RunOptions): Promise<readonly Column[]> {
+  function columnsOf({ fields }: PostgresRows, open: OpenTransaction, options: RunOptions): Promise<readonly Column[]> {
     if (!open.isAbandoned) return describe(open.client, fields);
     return within({ prefix: '', sql: '' }, options, ({ client }) => describe(client, fields));
   }

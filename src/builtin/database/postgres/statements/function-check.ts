@@ -62,7 +62,7 @@ const MAX_NAMES = 10_000;
 /** A function that is replaced by a volatile one is noticed after this time. The transaction is read-only anyway. */
 const KNOWN_MS = 60_000;
 
-/** What the catalog says about a name: of a function, of an attribute, of a type. */
+/** The verdict of the catalog on a name of a function, an attribute or a type. */
 interface Verdict {
   readonly isVolatile: boolean;
   readonly until: number;
