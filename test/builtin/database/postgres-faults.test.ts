@@ -177,6 +177,7 @@ describe.skipIf(!testPostgresServer)('a Postgres connection under faults', () =>
       ' -- nothing\n;': 'An empty statement',
       'SELECT 1; SELECT 2': 'A second statement (line 1, column 11)',
       'SELECT \0 1': 'contains a NUL',
+      "SELECT '\ud800'": 'half a character',
       [`SELECT '${'x'.repeat(1024 ** 2)}'`]: 'and 102400 are allowed',
       [`SELECT ${'('.repeat(20_000)}1`]: 'nested too deeply',
       [`SELECT ${'1+'.repeat(40_000)}1`]: 'nested too deeply',

@@ -11,6 +11,9 @@ const MAX_MESSAGE_CHARS = 500;
 /** Parses a statement with the grammar of Postgres. Throws a `DatabaseFailure` for text that is not SQL. */
 export async function parsePostgres(sql: string, connection: string): Promise<readonly JsonObject[]> {
   if (sql.includes('\0')) throw new DatabaseFailure('INPUT_INVALID', 'The statement contains a NUL. Remove it.');
+  // Parser and driver encode half a character differently.
+  if (!sql.isWellFormed())
+    throw new DatabaseFailure('INPUT_INVALID', 'The statement has half a character. Correct it.');
   const bytes = Buffer.byteLength(sql);
   if (bytes > MAX_SQL_BYTES) {
     const text = `The statement has ${bytes} bytes, and ${MAX_SQL_BYTES} are allowed. Send values as params.`;

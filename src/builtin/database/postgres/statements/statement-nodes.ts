@@ -38,7 +38,6 @@ export const NODE_OF_FIELD: Readonly<Record<string, string>> = {
   sequence: 'RangeVar',
   typevar: 'RangeVar',
   pktable: 'RangeVar',
-  name: 'RangeVar',
   alias: 'Alias',
   join_using_alias: 'Alias',
   typeName: 'TypeName',
