@@ -59,6 +59,8 @@ describe('the check of reading statements', () => {
     for (const sql of ["SELECT 1e1into outfile '/x'", "SELECT 1.into outfile '/x'", "SELECT .5into outfile '/x'"]) {
       expect(refusal(sql)).toContain('INTO');
     }
+    // Only directly after the dot is a word the name of a member.
+    expect(refusal("SELECT t. INTO OUTFILE '/x'")).toContain('INTO');
     expect(refusal("SELECT \\Ninto outfile '/x'")).toContain('a backslash outside of strings');
   });
 

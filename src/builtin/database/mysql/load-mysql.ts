@@ -13,10 +13,13 @@ export interface MysqlDriver {
 const CONNECT_MS = 10_000;
 
 /** Imports `mysql2`. Throws DRIVER_MISSING, which names the package and the connection, if it is not installed. */
-export async function loadMysql(connection: string): Promise<MysqlDriver> {
+export async function loadMysql(
+  connection: string,
+  load: () => Promise<unknown> = () => import('mysql2'),
+): Promise<MysqlDriver> {
   let mysql: typeof import('mysql2');
   try {
-    mysql = (await import('mysql2')).default as unknown as typeof import('mysql2');
+    mysql = ((await load()) as { readonly default: typeof import('mysql2') }).default;
   } catch (cause) {
     const text = `The connection "${connection}" needs the package mysql2, which cannot be loaded. Run \`npm install mysql2\`.`;
     throw new DatabaseFailure('DRIVER_MISSING', text, { cause });

@@ -190,6 +190,11 @@ describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
       code: 'STATEMENT_FAILED',
       message: expect.stringMatching(/near .*orders.* at line 1/),
     });
+    const many = Array.from({ length: 40_000 }, () => 1);
+    await expect(reader.query({ sql: 'SELECT 1', params: many }, runOptions())).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: 'The statement has 0 parameters, and params has 40000 values. Send 0.',
+    });
     expect(await reader.query({ sql: 'SELECT ? LIMIT ?', params: [true, 1] }, runOptions())).toMatchObject({
       rows: [[1]],
     });
