@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { Authorizer } from './authorizer.ts';
-import { explainOpen, SideFileMissing } from './open-file.ts';
+import { explainOpen, SideFileMissing } from './open-sqlite-file.ts';
 import { type SqliteToken, sqliteTokens } from './sqlite-tokens.ts';
 
 interface FailedStatement {

@@ -3,7 +3,7 @@ import { DatabaseFailure } from '../database-failure.ts';
 import { type Authorizer, authorizer } from './authorizer.ts';
 import type { ChildFile, ChildRequest, ChildResult, ChildStatement } from './child-messages.ts';
 import { explainSqlite, isUnrecovered, toSqliteFailure } from './explain-sqlite.ts';
-import { openFile } from './open-file.ts';
+import { openSqliteFile } from './open-sqlite-file.ts';
 import { readSqliteRows } from './read-sqlite-rows.ts';
 import { sqliteTokens } from './sqlite-tokens.ts';
 
@@ -30,7 +30,7 @@ function reading(request: ChildFile, run: (db: DatabaseSync) => ChildResult): Ch
   for (let left = TRIES; left > 0; left--) {
     let isStale = () => false;
     try {
-      const opened = openFile(request, 'read');
+      const opened = openSqliteFile(request, 'read');
       isStale = opened.isStale;
       try {
         const result = run(opened.db);
@@ -48,7 +48,7 @@ function reading(request: ChildFile, run: (db: DatabaseSync) => ChildResult): Ch
 
 /** Has SQLite undo or finish what a killed writer left. */
 function recover(request: ChildFile): void {
-  const { db } = openFile(request, 'write');
+  const { db } = openSqliteFile(request, 'write');
   try {
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
   } finally {
@@ -106,7 +106,7 @@ function execute(request: ChildRequest & { kind: 'execute' }): PendingCommit {
 
 function openForWriting(request: ChildFile) {
   try {
-    return openFile(request, 'write');
+    return openSqliteFile(request, 'write');
   } catch (thrown) {
     throw toSqliteFailure(thrown);
   }

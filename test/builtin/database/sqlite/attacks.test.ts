@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { DatabaseFailure } from '../../../../src/builtin/database/database-failure.ts';
 import { authorizer } from '../../../../src/builtin/database/sqlite/authorizer.ts';
 import { checkSqliteStatement } from '../../../../src/builtin/database/sqlite/check-sqlite-statement.ts';
-import { openFile } from '../../../../src/builtin/database/sqlite/open-file.ts';
+import { openSqliteFile } from '../../../../src/builtin/database/sqlite/open-sqlite-file.ts';
 import { runRequest } from '../../../../src/builtin/database/sqlite/run-request.ts';
 import { verifies } from '../../../requirements.ts';
 import { ANALYTICS, ATTACKS, BOMBS } from './attacks.ts';
@@ -68,7 +68,7 @@ verifies('B2', 'SQLite: the read-only file with its limits alone keeps the folde
   const before = fingerprintOf(folder);
   process.chdir(folder);
   for (const sql of ATTACKS) {
-    const { db } = openFile({ file, mayRecover: false, busyMs: 0 }, 'read');
+    const { db } = openSqliteFile({ file, mayRecover: false, busyMs: 0 }, 'read');
     try {
       db.exec(sql);
     } catch {
@@ -143,7 +143,7 @@ verifies('B2', 'SQLite: a child alone refuses a second statement, which SQLite w
 
 verifies('B2', 'SQLite: a Node without authorizer or limits opens no database', async () => {
   const { file } = await aShop();
-  const open = () => openFile({ file, mayRecover: false, busyMs: 0 }, 'read');
+  const open = () => openSqliteFile({ file, mayRecover: false, busyMs: 0 }, 'read');
   for (const missing of ['setAuthorizer', 'enableDefensive'] as const) {
     const property = Object.getOwnPropertyDescriptor(DatabaseSync.prototype, missing) as PropertyDescriptor;
     Reflect.deleteProperty(DatabaseSync.prototype, missing);

@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished } from 'vitest';
-import { openFile } from '../../../../src/builtin/database/sqlite/open-file.ts';
+import { openSqliteFile } from '../../../../src/builtin/database/sqlite/open-sqlite-file.ts';
 import { verifies } from '../../../requirements.ts';
 import { aShop, fingerprintOf, OPTIONS, writeDirectly } from './temporary-sqlite.ts';
 
@@ -52,7 +52,7 @@ describe('SQLite in WAL mode', () => {
 
   verifies('B2', 'SQLite: a read without locks is stale as soon as a writer has begun', async () => {
     const { file } = await aShop(WAL);
-    const { db, isStale } = openFile({ file, mayRecover: false, busyMs: 0 }, 'read');
+    const { db, isStale } = openSqliteFile({ file, mayRecover: false, busyMs: 0 }, 'read');
     onTestFinished(() => db.close());
     expect(isStale()).toBe(false);
     const writer = new DatabaseSync(file);

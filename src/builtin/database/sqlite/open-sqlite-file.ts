@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { ChildFile } from './child-messages.ts';
 
-export interface OpenFile {
+export interface OpenSqliteFile {
   readonly db: DatabaseSync;
   /** True if a writer began while the file was read without locks: the rows may be wrong. */
   isStale(): boolean;
@@ -25,7 +25,7 @@ const READ_VERSION = 19;
 const WAL = 2;
 
 /** Opens the database file for one statement. Nothing of the statement before it is left. */
-export function openFile(request: ChildFile, mode: 'read' | 'write'): OpenFile {
+export function openSqliteFile(request: ChildFile, mode: 'read' | 'write'): OpenSqliteFile {
   const file = resolveFile(request.file);
   const isWal = inspectFile(file);
   // Reading a WAL database makes its side files. If it has none, no program writes, and it is read without locks.
