@@ -180,6 +180,17 @@ module.exports = {
     only('only-oauth-protocol', 'One file knows oauth4webapi.', ['upstream/auth/oauth-protocol.ts'], {
       path: 'node_modules/oauth4webapi/',
     }),
+    only('only-mysql-driver', 'Only builtin/database imports mysql2, an optional peer.', ['builtin/database/mysql'], {
+      path: 'node_modules/mysql2/',
+    }),
+    only(
+      'only-postgres-driver',
+      'Only the store and builtin/database import pg.',
+      ['store/postgres', 'builtin/database/postgres'],
+      {
+        path: 'node_modules/(pg|pg-cursor|libpg-query)/',
+      },
+    ),
     only('only-guarded-sockets', 'Only egress/ and upstream/ open outgoing sockets.', ['egress', 'upstream'], {
       path: '^(undici|(node:)?(net|tls|https))($|/)|node_modules/undici/',
       dependencyTypesNot: ['type-only'],
