@@ -5,7 +5,14 @@ export async function importDriver<T>(name: string, connection: string, load: ()
   try {
     return await load();
   } catch (cause) {
-    const text = `The connection "${connection}" needs the package ${name}, which cannot be loaded. Run \`npm install pg pg-cursor libpg-query\`.`;
-    throw new DatabaseFailure('DRIVER_MISSING', text, { cause });
+    throw driverMissing(name, connection, cause);
   }
 }
+
+/** Returns the failure of a connection whose driver is not installed. */
+export const driverMissing = (name: string, connection: string, cause: unknown): DatabaseFailure =>
+  new DatabaseFailure(
+    'DRIVER_MISSING',
+    `The connection "${connection}" needs the package ${name}, which cannot be loaded. Run \`npm install pg pg-cursor libpg-query\`.`,
+    { cause },
+  );

@@ -2,8 +2,9 @@ import type { JsonObject } from '../../../../core/call.ts';
 import { cutText } from '../../../../core/text/cut-text.ts';
 import { oneLine } from '../../../../core/text/visible-text.ts';
 import { DatabaseFailure } from '../../database-failure.ts';
-import { importDriver } from '../load-driver.ts';
+import { driverMissing } from '../load-driver.ts';
 import { describeCharacter } from './refusal.ts';
+import { parseInThread } from './statement-parser.ts';
 
 const MAX_SQL_BYTES = 100 * 1024;
 const MAX_MESSAGE_CHARS = 500;
@@ -20,25 +21,25 @@ export async function parsePostgres(sql: string, connection: string): Promise<re
     throw new DatabaseFailure('INPUT_INVALID', text);
   }
   if (sql.trim() === '') return [];
-  const { loadModule, parseSync } = await importDriver('libpg-query', connection, () => import('libpg-query'));
-  await loadModule();
-  try {
-    return (parseSync(sql) as unknown as { readonly stmts?: readonly JsonObject[] }).stmts ?? [];
-  } catch (cause) {
-    throw explainSyntaxError(cause, sql);
-  }
+  const reply = await parseInThread(sql);
+  if ('tree' in reply) return (JSON.parse(reply.tree) as { readonly stmts?: readonly JsonObject[] }).stmts ?? [];
+  if ('missing' in reply) throw driverMissing('libpg-query', connection, new Error(reply.missing));
+  throw 'syntax' in reply ? explainSyntaxError(reply.syntax, sql) : tooDeep();
 }
 
-function explainSyntaxError(cause: unknown, sql: string): DatabaseFailure {
-  const details = (cause as { readonly sqlDetails?: { readonly message: string; readonly cursorPosition: number } })
-    .sqlDetails;
-  // The parser overflows its stack on deep nesting, and reports exhausted memory on deeper nesting.
-  if (!details || details.message.startsWith('memory exhausted')) {
-    return new DatabaseFailure('INPUT_INVALID', 'The statement is nested too deeply. Split it.', { cause });
-  }
-  // Counted in code points.
-  const characters = [...sql].slice(0, details.cursorPosition).join('').length;
-  const message = cutText(oneLine(details.message), MAX_MESSAGE_CHARS);
-  const text = `The statement is no valid SQL: ${message} (${describeCharacter(sql, characters)}).`;
-  return new DatabaseFailure('STATEMENT_FAILED', text, { cause });
+const tooDeep = () => new DatabaseFailure('INPUT_INVALID', 'The statement is nested too deeply. Split it.');
+
+interface SyntaxFault {
+  readonly message: string;
+  /** Counted in code points. */
+  readonly position: number;
+}
+
+function explainSyntaxError({ message, position }: SyntaxFault, sql: string): DatabaseFailure {
+  // The parser reports deep nesting as exhausted memory.
+  if (message.startsWith('memory exhausted')) return tooDeep();
+  const characters = [...sql].slice(0, position).join('').length;
+  const shown = cutText(oneLine(message), MAX_MESSAGE_CHARS);
+  const text = `The statement is no valid SQL: ${shown} (${describeCharacter(sql, characters)}).`;
+  return new DatabaseFailure('STATEMENT_FAILED', text);
 }
