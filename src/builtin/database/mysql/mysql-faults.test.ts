@@ -66,9 +66,13 @@ describe.skipIf(!testMariadb)('a MariaDB connection under faults', () => {
     await killAll('seq_1_to_100000000');
     expect(await call).toBe('CONNECTION_FAILED');
     expect((await query('SELECT 1')).rows).toEqual([[1]]);
-    await killAll();
-    await until('all connections are gone', async () => (await processes()).length === 0);
-    expect((await query('SELECT 2')).rows).toEqual([[2]]);
+    // A connection is given back a moment after its answer: some rounds kill it before, most after.
+    for (let round = 0; round < 10; round++) {
+      await processes();
+      await killAll();
+      await until('all connections are gone', async () => (await processes()).length === 0);
+      expect((await query('SELECT 2')).rows).toEqual([[2]]);
+    }
   });
 
   verifies('B2', 'waits for a free connection no longer than its timeout', async () => {
