@@ -1,5 +1,6 @@
 import type { Connections } from '../../builtin/database/connections.ts';
 import type { Config } from '../../config/config.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { VERSION } from '../../core/version.ts';
 import { type BuiltIn, type BuiltInParts, builtInServer } from './built-in.ts';
 
@@ -26,11 +27,11 @@ export function builtInDatabase({ config, watchdog }: BuiltInParts): BuiltIn {
     name: NAME,
     configOf(next) {
       const { connections: _, enabled: __, ...limits } = next.settings.builtins.database;
-      // Neither addresses nor credentials: the tool definitions do not depend on them, and the revision is stored.
-      const shown = connectionsIn(next).map(({ name, type, access, allowDdl }) => ({ name, type, access, allowDdl }));
-      if (shown.length === 0) return undefined;
-      const description = `Databases: ${shown.map(({ name }) => name).join(', ')}`;
-      return builtInServer({ name: NAME, description, revision: { version: VERSION, ...limits, connections: shown } });
+      const listed = connectionsIn(next);
+      if (listed.length === 0) return undefined;
+      const description = `Databases: ${listed.map(({ name }) => name).join(', ')}`;
+      const revision = { version: VERSION, ...limits, connections: listed.map(withoutPassword) };
+      return builtInServer({ name: NAME, description, revision });
     },
     async serve(transport) {
       const { queryTimeoutMs, maxRows } = config().settings.builtins.database;
@@ -53,8 +54,21 @@ export function builtInDatabase({ config, watchdog }: BuiltInParts): BuiltIn {
   };
 }
 
+type Connection = Config['settings']['builtins']['database']['connections'][number];
+
+/**
+ * Returns all of a connection that an approval depends on: one for a test database must not count for another. A
+ * password may change, and its hash is not stored.
+ */
+function withoutPassword({ password: _, url, ...others }: Connection): JsonObject {
+  if (url === undefined) return others;
+  const address = new URL(url);
+  address.password = '';
+  return { ...others, url: address.href };
+}
+
 /** Returns the connections that the built-in server may use: none if a configured server replaces it. */
-function connectionsIn({ settings, servers }: Config): Config['settings']['builtins']['database']['connections'] {
+function connectionsIn({ settings, servers }: Config): readonly Connection[] {
   const { enabled, connections } = settings.builtins.database;
   return enabled && !servers.has(NAME) ? connections : [];
 }

@@ -114,6 +114,23 @@ describe('db_execute', () => {
     },
   );
 
+  verifies('B2', 'does not run on another database than the approved one', async () => {
+    const [folder, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
+    const [test, production] = [people(folder), people(elsewhere)];
+    const before = await temporaryHeddleClient({ folder, config: { builtins: test.builtins } });
+    await expect(before.call('database.db_execute', OLDER)).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
+    const [approval] = await before.approvals.list();
+    await before.approvals.approve(approval?.id ?? '');
+    await before.close();
+    const after = await temporaryHeddleClient({ folder, config: { builtins: production.builtins } });
+    const again = after.call('database.db_execute', OLDER);
+    await expect(again).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
+    expect([test.ages(), production.ages()]).toEqual([
+      [40, 60],
+      [40, 60],
+    ]);
+  });
+
   verifies('B2', 'does not run after the time to decide is over', async () => {
     const folder = await temporaryFolder();
     const { builtins, ages } = people(folder);
@@ -164,7 +181,8 @@ describe('db_execute', () => {
       ],
       ...['UPDATE nothing SET a = 1', 'VACUUM', "UPDATE people SET age = load_extension('x')"],
     ];
-    for (const input of [...statements.map((sql) => ({ sql })), { ...OLDER, params: [1, 2] }]) {
+    const inputs: readonly JsonObject[] = [...statements.map((sql) => ({ sql })), { ...OLDER, params: [1, 2] }];
+    for (const input of inputs) {
       // A check that is late does not hold up the approval, and the statement is refused when it runs.
       await until(`${input.sql} is refused in time`, async () => {
         const before = asked.length;
