@@ -46,8 +46,22 @@ verifies('B2', 'ends before the row that exceeds the limit in bytes, names of co
   const columns = [{ name: 'ä'.repeat(50), type: 'text' }];
   const rows = Array.from({ length: 10 }, () => ['x']);
   const row = Buffer.byteLength(JSON.stringify({ ['ä'.repeat(50)]: 'x' }));
-  expect(toRowObjects({ columns, rows, truncated: false }, row * 10)).toMatchObject({ truncated: false });
-  const cut = toRowObjects({ columns, rows, truncated: false }, row * 10 - 1);
+  const all = row * 10 + Buffer.byteLength(JSON.stringify(columns));
+  expect(toRowObjects({ columns, rows, truncated: false }, all)).toMatchObject({ truncated: false });
+  const cut = toRowObjects({ columns, rows, truncated: false }, all - 1);
   expect(cut.rows).toHaveLength(9);
   expect(cut.truncated).toBe(true);
+});
+
+verifies('B2', 'cuts names of columns to 255 characters, so that many of 45,000 are neither sent nor compared', () => {
+  const columns = Array.from({ length: 900 }, () => ({ name: 'n'.repeat(45_000), type: 't'.repeat(300) }));
+  const rows = [columns.map(() => 1), columns.map(() => 2)];
+  const result = toRowObjects({ columns, rows, truncated: false }, 5 * 1024 * 1024);
+  expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(2 * 1024 * 1024);
+  expect(new Set(result.columns.map(({ name }) => name)).size).toBe(900);
+  expect(result.columns[1]).toEqual({
+    name: expect.stringMatching(/^n{248}… \[cut\]_2$/),
+    type: expect.stringMatching(/^t{248}… \[cut\]$/),
+  });
+  expect(result.rows).toHaveLength(2);
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { closest } from './did-you-mean.ts';
+import { within } from '../../../test/limits.ts';
+import { closest, nearestFirst } from './did-you-mean.ts';
 
 const NAMES = ['command', 'args', 'env', 'url', 'headers', 'timeoutMs'];
 
@@ -26,3 +27,13 @@ it('prefers the nearest, and among equals the first', () => {
 it('counts two swapped letters as one edit', () => {
   expect(closest('ulr', ['url'])).toBe('url');
 });
+
+it.each(['ordes', 'orders', 'roders', 'xorders', 'ORDERS', 'rder'])(
+  'puts orders first for %s among 100,000 names',
+  async (word) => {
+    const names = Array.from({ length: 100_000 }, (_, at) => `table_${at}_with_a_rather_long_name_of_its_own`);
+    const sorted = await within(500, () => nearestFirst(word, [...names, 'orders']));
+    expect(sorted[0]).toBe('orders');
+    expect(sorted).toHaveLength(100_001);
+  },
+);

@@ -1,4 +1,6 @@
 const LONGEST = 64;
+/** The names that are compared letter by letter. A database may have a hundred thousand tables. */
+const MOST_RATED = 500;
 
 /** Returns the candidate closest to `word`; undefined if more than a third of its letters differ. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
@@ -16,15 +18,35 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Sorts names by their likeness to `word`. A name that contains it comes before others. */
+/** Sorts names by their likeness to `word`. A name that contains it comes before others. Of many names, the likely ones are sorted. */
 export function nearestFirst(word: string, names: Iterable<string>): readonly string[] {
   const wanted = word.toLowerCase().slice(0, LONGEST);
-  const rated = [...names].map((name) => {
+  const [likely, others] = splitByEnds(wanted, [...names]);
+  const rated = likely.map((name) => {
     const other = name.toLowerCase();
     const edits = editsBetween(wanted, other.slice(0, LONGEST));
     return { name, distance: wanted !== '' && other.includes(wanted) ? Math.min(edits, 1) : edits };
   });
-  return rated.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1)).map(({ name }) => name);
+  const sorted = rated.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1)).map(({ name }) => name);
+  return others.length === 0 ? sorted : [...sorted, ...others];
+}
+
+/** Separates the names that contain a word, or begin and end most like it, from the others. */
+function splitByEnds(wanted: string, names: readonly string[]): readonly [readonly string[], readonly string[]] {
+  if (names.length <= MOST_RATED) return [names, []];
+  const scored = names.map((name) => ({ name, score: sharedEnds(wanted, name.slice(0, LONGEST).toLowerCase()) }));
+  const sorted = scored.sort((a, b) => b.score - a.score).map(({ name }) => name);
+  return [sorted.slice(0, MOST_RATED), sorted.slice(MOST_RATED)];
+}
+
+function sharedEnds(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  if (a !== '' && b.includes(a)) return a.length;
+  let start = 0;
+  while (start < most && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < most - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  return start + end - Math.abs(a.length - b.length);
 }
 
 // A third of the letters may differ, and at least one.

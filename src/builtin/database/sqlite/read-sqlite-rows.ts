@@ -1,5 +1,6 @@
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { Json } from '../../../core/call.ts';
+import { cutColumn } from '../row-objects.ts';
 import type { ChildResult, ChildStatement } from './child-messages.ts';
 
 type Row = readonly SQLOutputValue[];
@@ -21,7 +22,9 @@ export function readSqliteRows(prepared: StatementSync, statement: ChildStatemen
     for (const [index, value] of row.entries()) if (value !== null) classes[index] ??= storageClassOf(value);
     rows.push(converted);
   }
-  const columns = prepared.columns().map(({ name, type }, index) => ({ name, type: type ?? classes[index] ?? 'null' }));
+  const columns = prepared
+    .columns()
+    .map(({ name, type }, index) => cutColumn({ name, type: type ?? classes[index] ?? 'null' }));
   return { columns, rows, truncated };
 }
 

@@ -95,6 +95,14 @@ verifies('B2', 'SQLite: columns have their declared type, or the storage class o
   ]);
 });
 
+verifies('B2', 'SQLite: a column of a long expression has a name of at most 255 characters', async () => {
+  const database = await (await aShop()).open();
+  const sql = `SELECT ${'1+'.repeat(200)}1, 2 AS ${'n'.repeat(45_000)}`;
+  const { columns, rows } = await database.query({ sql, params: [] }, OPTIONS);
+  expect(columns.map(({ name }) => name.length)).toEqual([255, 255]);
+  expect(rows).toEqual([[201, 2]]);
+});
+
 verifies('B2', 'SQLite: a result ends at the limit of rows or bytes and says so', async () => {
   const database = await (await aShop()).open();
   const count = (n: number) =>
