@@ -54,6 +54,13 @@ verifies('C10', 'leaves out an invalid connection, names its place, and keeps th
     [{ ...shop, host: 'other' }, '`builtins.database.connections[1].host` is part of `url` already.'],
     [{ ...shop, url: 'http://db.example.com' }, '`builtins.database.connections[1].url` must be a postgres:// URL.'],
     [{ ...shop, type: 'mysql' }, '`builtins.database.connections[1].url` must be a mysql:// URL.'],
+    [{ ...shop, url: `${shop.url}?host=evil.example.com` }, '[1].url` has other parameters than sslmode and ssl'],
+    [{ ...shop, url: `${shop.url}?sslcert=/etc/passwd` }, '[1].url` has other parameters than sslmode and ssl'],
+    [{ ...shop, url: `${shop.url}?sslmode=prefer` }, '[1].url` has another sslmode than disable, require'],
+    [{ ...shop, url: `${shop.url}?sslmode=disable`, ssl: true }, '[1].url` contradicts `ssl`.'],
+    [{ ...shop, url: 'postgres:///shop' }, '[1].url` names no host.'],
+    [{ name: 'b', type: 'mysql', url: 'mysql://h/b?multipleStatements=true' }, '[1].url` has other parameters than'],
+    [{ name: 'b', type: 'mysql', host: 'good.example.com), open (x' }, '[1].host` must be a name, an IP address or'],
     [{ ...shop, type: 'oracle' }, '`builtins.database.connections[1].type` must be one of'],
     [{ ...shop, name: 'my shop' }, '`builtins.database.connections[1].name` must be 1 to 64 letters'],
     [{ ...shop, acces: 'read' }, '`builtins.database.connections[1].acces` is not a name Heddle knows.'],
@@ -108,6 +115,20 @@ verifies('C11', 'opens no connection of an untrusted project, and shows where it
   expect(JSON.stringify([problems, things])).not.toContain('hunter2');
 });
 
+verifies('C11', 'shows the host and the port that the driver connects to, however they are written', async () => {
+  for (const [connection, place] of [
+    [{ ...shop, url: 'postgres://good.example.com%5C@evil.example.com:5433/shop' }, 'evil.example.com:5433'],
+    [{ ...shop, url: 'postgres://u@%65vil.example.com/shop' }, 'evil.example.com'],
+    [{ ...shop, url: 'postgres://u@%2Fvar%2Frun%2Fpostgresql/shop' }, '/var/run/postgresql'],
+    [{ ...shop, url: 'postgres://u@[::1]/shop' }, '::1'],
+    [{ name: 'b', type: 'mysql', host: 'evil.example.com', port: 3307 }, 'evil.example.com:3307'],
+  ] as const) {
+    const machine = await machineWith({ 'project/heddle.json': withConnections(connection) });
+    const { problems } = await machine.load(untrusted);
+    expect.soft(problems[0]?.message).toContain(` at ${place})`);
+  }
+});
+
 verifies('C11', 'turns the database tools off whose limits an edit made untrusted', async () => {
   for (const limit of [{ maxRows: 10 }, { queryTimeoutMs: 1000 }]) {
     const machine = await machineWith({
@@ -134,7 +155,7 @@ verifies('C6', 'takes a connection as a whole from the first file that has its n
 
 verifies('C7', 'shows no URL, user or password of a connection in `config explain`', async () => {
   const connections = withConnections(
-    { ...shop, url: 'postgres://reader:hunter2@db.example.com/hunter3?x=hunter3' },
+    { ...shop, url: 'postgres://reader:hunter2@db.example.com/hunter3' },
     { name: 'b', type: 'mysql', host: 'db', username: 'hunter4', password: 'hunter5' },
   );
   const machine = await machineWith({ 'project/heddle.json': connections });

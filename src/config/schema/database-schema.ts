@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isDatabaseHost, readDatabaseUrl } from '../../core/text/database-url.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 
 const DATABASE = SETTING_DEFAULTS.builtins.database;
@@ -12,8 +13,16 @@ const fields = z.strictObject({
     .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, `-` and `_`')
     .describe('Name of the connection. Clients see it.'),
   type: z.enum(['postgres', 'mysql', 'sqlite']).describe('`mysql` is also for MariaDB.'),
-  url: z.string().min(1).exactOptional().describe('`postgres://…` or `mysql://…`, instead of the fields below.'),
-  host: z.string().min(1).exactOptional().describe('Host of the database.'),
+  url: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('`postgres://…` or `mysql://…`, instead of the fields below. Its only parameters are `sslmode` and `ssl`.'),
+  host: z
+    .string()
+    .refine(isDatabaseHost, 'must be a name, an IP address or the folder of a socket')
+    .exactOptional()
+    .describe('Host of the database, or the folder of its socket.'),
   port: z.int().min(1).max(65535).exactOptional().describe('Port of the database.'),
   database: z
     .string()
@@ -51,9 +60,20 @@ function conflictsIn(connection: Connection): readonly (readonly [keyof Connecti
   if (url === undefined) {
     return connection.host === undefined ? [...ddl, ['url', 'or `host` is needed']] : ddl;
   }
-  const scheme = SCHEMES[type].test(url) && URL.canParse(url) ? [] : [['url', `must be a ${type}:// URL`] as const];
+  const problem = urlProblem(connection, url);
   const both = PARTS.filter((part) => connection[part] !== undefined);
-  return [...ddl, ...scheme, ...both.map((part) => [part, 'is part of `url` already'] as const)];
+  return [
+    ...ddl,
+    ...(problem === undefined ? [] : [['url', problem] as const]),
+    ...both.map((part) => [part, 'is part of `url` already'] as const),
+  ];
+}
+
+function urlProblem({ type, ssl }: Connection, url: string): string | undefined {
+  if (type === 'sqlite' || !SCHEMES[type].test(url)) return `must be a ${type}:// URL`;
+  const read = readDatabaseUrl(url);
+  if ('problem' in read) return read.problem;
+  return ssl !== undefined && ssl !== (read.address.ssl ?? ssl) ? 'contradicts `ssl`' : undefined;
 }
 
 function sqliteConflicts(connection: Connection): readonly (readonly [keyof Connection, string])[] {

@@ -1,5 +1,6 @@
 import { basename, relative } from 'node:path';
 import type { Json, JsonObject } from '../../core/call.ts';
+import { readDatabaseUrl } from '../../core/text/database-url.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '../config.ts';
 import type { Layer, LayerSetting } from '../read/layer.ts';
@@ -141,12 +142,19 @@ function connectionsIn(settings: readonly LayerSetting[]): string {
   const connections = settings
     .filter(({ path }) => path.join('.') === 'builtins.database.connections')
     .flatMap(({ value }) => value as readonly JsonObject[]);
-  const opened = connections.map(({ name, type, url, host, database }) => {
-    const address =
-      type === 'sqlite' ? database : (host ?? (URL.canParse(String(url)) ? new URL(String(url)).host : ''));
-    return `open the database ${String(name)} (${String(type)} at ${String(address)})`;
-  });
+  const opened = connections.map(
+    (connection) => `open the database ${String(connection.name)} (${String(connection.type)} at ${placeOf(connection)})`,
+  );
   return opened.length === 0 ? '' : `, ${opened.join(', ')}`;
+}
+
+/** Returns the host and port, or the file, that a connection would open: the drivers get no other address. */
+function placeOf({ type, url, host, port, database }: JsonObject): string {
+  if (type === 'sqlite') return quoteCommand([String(database)]);
+  const read = typeof url === 'string' ? readDatabaseUrl(url) : { address: { host, port } };
+  if ('problem' in read) return 'an address that is invalid';
+  const { address } = read;
+  return address.port === undefined ? String(address.host) : `${String(address.host)}:${String(address.port)}`;
 }
 
 const originOf = (url: Json | undefined): string =>

@@ -3,6 +3,7 @@ import { cutText } from '../../../core/text/cut-text.ts';
 import { oneLine } from '../../../core/text/visible-text.ts';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
+import { readServerAddress } from '../server-address.ts';
 import { describeCharacter } from './statements/refusal.ts';
 
 const MAX_MESSAGE_CHARS = 1_000;
@@ -20,6 +21,7 @@ export const isStatementError = (error: unknown): error is DatabaseError =>
 
 // By code, never by text: the texts of the server and of the socket name addresses and users.
 const CONNECT_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^PASSWORD_MISSING$/, 'the database asks for a password, and none is set. Set one'],
   [/^28P01$/, 'the database rejects the password. Correct it'],
   [/^28/, 'the database rejects the sign-in. Correct user, password or its pg_hba.conf'],
   [/^3D000$/, 'there is no such database. Correct its name'],
@@ -64,10 +66,10 @@ export function explainStatementError(
 
 /** Replaces the parts of the configured address in a message of the server. */
 function withoutNames(message: string, connection: ConnectionOptions): string {
-  const { host, database, user, password } = addressOf(connection);
+  const { host, database, username, password } = readServerAddress(connection);
   const hidden = [password, host].filter((text) => text !== undefined && text.length > 3) as string[];
   const plain = hidden.reduce((text, secret) => text.replaceAll(secret, '…'), message);
-  return [user, database]
+  return [username, database]
     .filter((name) => name !== undefined && name !== '')
     .reduce<string>(
       (text, name) =>
@@ -77,29 +79,3 @@ function withoutNames(message: string, connection: ConnectionOptions): string {
 }
 
 const escaped = (name: string): string => name.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
-
-interface Address {
-  readonly host?: string | undefined;
-  readonly database?: string | undefined;
-  readonly user?: string | undefined;
-  readonly password?: string | undefined;
-}
-
-function addressOf({ url, host, database, username, password }: ConnectionOptions): Address {
-  if (url === undefined || !URL.canParse(url)) return { host, database, user: username, password };
-  const parts = new URL(url);
-  return {
-    host: parts.hostname,
-    database: decode(parts.pathname.slice(1)),
-    user: decode(parts.username),
-    password: decode(parts.password),
-  };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -1,15 +1,18 @@
 import type { Socket } from 'node:net';
 import type { ClientConfig, Pool, PoolClient } from 'pg';
+import { realTimer, type Timer } from '../../../core/time.ts';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { Deadline } from '../deadline.ts';
 import { importDriver } from './load-driver.ts';
+import { isolatedClient } from './isolated-client.ts';
 import { explainConnectError, isStatementError } from './postgres-failure.ts';
 
 const POOL_SIZE = 4;
-const CONNECT_MS = 10_000;
 const IDLE_MS = 60_000;
 const CANCEL_MS = 5_000;
+/** A connection that is silent for this long outside of a statement is lost: a firewall may drop its packets. */
+const SILENT_MS = 5_000;
 
 /** The connections to one database. */
 export interface PostgresPool {
@@ -42,17 +45,13 @@ interface WireConnection {
 }
 
 /** Opens the pool. The first call connects. */
-export async function openPostgresPool(options: ConnectionOptions): Promise<PostgresPool> {
+export async function openPostgresPool(options: ConnectionOptions, timer: Timer = realTimer): Promise<PostgresPool> {
   const { name } = options;
   const driver = await importDriver('pg', name, async () => (await import('pg')).default);
-  // A pool's own timeout would also count the wait for a free connection, which the deadline of each call bounds.
-  class PostgresClient extends driver.Client {
-    constructor(config?: ClientConfig) {
-      super({ ...config, connectionTimeoutMillis: CONNECT_MS });
-    }
-  }
-  const limits = { max: POOL_SIZE, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, Client: PostgresClient };
-  const pool = new driver.Pool({ ...addressOf(options), ...limits, application_name: 'heddle' });
+  const Client = isolatedClient(driver.Client, options);
+  const pool = new driver.Pool({ max: POOL_SIZE, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true, Client });
+  /** Connections that had a call before. One of them may be dead without a sign. */
+  const used = new WeakSet<PoolClient>();
   // Without listeners the error of a lost connection would end the process. Calls notice the loss themselves.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => void client.on('error', () => undefined));
@@ -63,7 +62,9 @@ export async function openPostgresPool(options: ConnectionOptions): Promise<Post
       for (let attempt = 1; ; attempt++) {
         if (isEnded) throw new DatabaseFailure('CONNECTION_FAILED', `The connection "${name}" is closed. Call again.`);
         const client = await take(pool, deadline, name);
-        const error = await deadline.race(client.query(sql)).then(none, identity);
+        const begun = used.has(client) ? unlessSilent(timer, client.query(sql)) : client.query(sql);
+        used.add(client);
+        const error = await deadline.race(begun).then(none, identity);
         if (error === undefined) return client;
         client.release(true);
         const isFinal = isStatementError(error) || attempt > POOL_SIZE;
@@ -72,12 +73,13 @@ export async function openPostgresPool(options: ConnectionOptions): Promise<Post
     },
     restore(client, transaction) {
       const ended = transaction === 'ended' ? Promise.resolve() : client.query('ROLLBACK');
-      ended
-        .then(() => client.query('DISCARD ALL'))
-        .then(
-          () => client.release(),
-          () => client.release(true),
-        );
+      unlessSilent(
+        timer,
+        ended.then(() => client.query('DISCARD ALL')),
+      ).then(
+        () => client.release(),
+        () => client.release(true),
+      );
     },
     drop: (client) => client.release(true),
     cancel(client) {
@@ -100,6 +102,14 @@ export async function openPostgresPool(options: ConnectionOptions): Promise<Post
   };
 }
 
+/** Waits for a promise, and rejects if it has not settled in time. */
+function unlessSilent<T>(timer: Timer, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = timer(SILENT_MS, () => reject(new Error('The connection is silent.')));
+    promise.then(resolve, reject).finally(stop);
+  });
+}
+
 const none = (): undefined => undefined;
 const identity = (error: unknown): unknown => error;
 
@@ -119,12 +129,4 @@ async function take(pool: Pool, deadline: Deadline, name: string): Promise<PoolC
     const text = `No connection of "${name}" was free within ${deadline.timeoutMs} ms. Try again later.`;
     throw new DatabaseFailure('TIMED_OUT', text);
   }
-}
-
-function addressOf({ url, host, port, database, username, password, ssl }: ConnectionOptions): ClientConfig {
-  const tls = ssl === undefined ? {} : { ssl };
-  if (url !== undefined) return { connectionString: url, ...tls };
-  const parts = { host, port, database, user: username, password };
-  const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
-  return { ...given, ...tls };
 }

@@ -49,12 +49,10 @@ export async function runReadOnly<T>(scope: Scope, work: (open: OpenTransaction)
   const open: OpenTransaction = { client, isAbandoned: false };
   try {
     const result = await supervise(scope, client, work(open));
-    if (open.isAbandoned) {
-      pool.cancel(client);
-      pool.drop(client);
-    } else {
-      pool.restore(client, 'open');
-    }
+    if (open.isAbandoned) pool.cancel(client);
+    // After a cancellation the connection is never used again: a late one would hit the next statement.
+    if (open.isAbandoned || deadline.failure()) pool.drop(client);
+    else pool.restore(client, 'open');
     return result;
   } catch (error) {
     throw giveUp(scope, client, error);
@@ -76,7 +74,7 @@ export async function runAndCommit<T>(scope: Scope, work: (open: OpenTransaction
   }
   const failure = deadline.failure();
   if (failure) {
-    pool.restore(client, 'open');
+    pool.drop(client);
     throw rolledBack(failure);
   }
   await commit(scope, client);
@@ -112,7 +110,6 @@ function withGrace<T>(deadline: Deadline, promise: Promise<T>): Promise<T> {
 /** Ends a transaction after an error and explains the error. */
 function giveUp({ pool, connection, deadline, sent }: Scope, client: PoolClient, error: unknown): DatabaseFailure {
   const failure = deadline.failure();
-  // After a cancellation the connection is never used again: a late one would hit the next statement.
   if (failure) {
     pool.drop(client);
     return failure;
