@@ -8,6 +8,9 @@ import { parseTableName } from './parse-table-name.ts';
 import { connectionProperty, readConnection, requiredWith } from './read-statement.ts';
 import { runOn, type ToolOptions } from './run-on.ts';
 
+/** More columns than a table of any of the databases can have: SQLite has 32,767. */
+const MAX_COLUMNS = 40_000;
+
 /** The tool `db_describe_table`. */
 export function describeTableTool(options: ToolOptions): BuiltinTool {
   const { connections } = options;
@@ -20,7 +23,7 @@ export function describeTableTool(options: ToolOptions): BuiltinTool {
       if (written === undefined) throw new ToolFailure('The argument "tableName" is missing. Name the table.');
       const schema = args.text('schema');
       const name = parseTableName(written, schema);
-      const columns = await runOn(options, { connection, signal }, async (database, run) => {
+      const columns = await runOn(options, { connection, maxRows: MAX_COLUMNS, signal }, async (database, run) => {
         const found = await describe(database, { name, written }, run);
         if (found) return found;
         const shown = schema === undefined ? written : `${schema}.${written}`;

@@ -6,10 +6,11 @@ import type { Connections } from './connections.ts';
 import type { ConnectionOptions, Statement } from './database.ts';
 import { DatabaseFailure } from './database-failure.ts';
 import { readExecution } from './execute.ts';
-import { runOn } from './run-on.ts';
+import { MAX_RESULT_BYTES } from './run-on.ts';
 
 // An approver does not wait longer for an estimate.
 const ESTIMATE_MS = 2000;
+const OPEN_MS = 15_000;
 const MAX_SHOWN_PARAMS = 100;
 const MAX_SHOWN_CHARS = 500;
 
@@ -39,17 +40,18 @@ async function estimateOf(
   { connection, statement }: Execution,
   signal: AbortSignal,
 ): Promise<string> {
-  const tools = { connections, queryTimeoutMs: ESTIMATE_MS, maxRows: 1 };
-  try {
-    return await runOn(tools, { connection: connection.name, signal }, (database, run) =>
-      database.preview(statement, run),
-    );
-  } catch (thrown) {
-    // The statement is checked again when it runs.
-    const isLate = thrown instanceof DatabaseFailure && (thrown.code === 'TIMED_OUT' || thrown.code === 'CANCELLED');
-    if (isLate) return `no estimate: the database has not answered within ${ESTIMATE_MS / 1000} s.`;
-    throw thrown;
-  }
+  // A statement that cannot be checked because its database does not open is refused.
+  return connections.use(connection.name, { signal, timeoutMs: OPEN_MS }, async (database) => {
+    try {
+      const limits = { maxRows: 1, maxBytes: MAX_RESULT_BYTES, timeoutMs: ESTIMATE_MS, signal };
+      return await database.preview(statement, limits);
+    } catch (thrown) {
+      // The statement is checked again when it runs.
+      const isLate = thrown instanceof DatabaseFailure && (thrown.code === 'TIMED_OUT' || thrown.code === 'CANCELLED');
+      if (isLate) return `No estimate: the database has not answered within ${ESTIMATE_MS / 1000} s.`;
+      throw thrown;
+    }
+  });
 }
 
 function textOf({ name, type }: ConnectionOptions, { sql, params }: Statement, estimate: string): string {

@@ -1,7 +1,9 @@
+import type { DatabaseError } from 'pg';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Database } from '../../../src/builtin/database/database.ts';
 import type { DatabaseFailure } from '../../../src/builtin/database/database-failure.ts';
 import { openPostgresDatabase } from '../../../src/builtin/database/postgres/open-postgres-database.ts';
+import { explainStatementError } from '../../../src/builtin/database/postgres/postgres-failure.ts';
 import { within } from '../../limits.ts';
 import { verifies } from '../../requirements.ts';
 import { until } from '../../until.ts';
@@ -148,16 +150,10 @@ describe.skipIf(!testPostgresServer)('a Postgres connection under faults', () =>
       .execute({ sql: 'INSERT INTO pg_class VALUES (1)', params: [] }, runOptions())
       .catch((e) => e);
     expect(inspected(denied)).not.toMatch(/heddle_|127/);
-    const temporary = await openPostgresDatabase(
-      fixture.connection('reader', { access: 'readwrite', allowDdl: true }),
-      never,
-    );
-    await fixture.admin.query(`REVOKE TEMP ON DATABASE ${name} FROM PUBLIC`);
-    const refused = await temporary
-      .execute({ sql: 'CREATE TEMP TABLE x (a int)', params: [] }, runOptions())
-      .catch((e) => e);
-    expect(refused.message).toContain('permission denied to create temporary tables in database "…"');
-    await temporary.close();
+    const server = { severity: 'ERROR', code: '42501', message: `permission denied for database "${name}"` };
+    const error = Object.assign(new Error(), server) as DatabaseError;
+    const explained = explainStatementError(error, { prefix: '', sql: '' }, fixture.connection('writer'));
+    expect(explained.message).toBe('The database reports: permission denied for database "…".');
   });
 
   const inspected = (error: Error): string => `${error.message} ${JSON.stringify(error)} ${String(error.cause)}`;

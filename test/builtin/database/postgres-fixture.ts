@@ -44,7 +44,10 @@ const TABLES = `
   CREATE VIEW grown AS SELECT id, amount * 2 AS amount FROM people;
   CREATE VIEW bumping AS SELECT bump();
   CREATE FUNCTION bump_op(int, int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT bump()';
-  CREATE OPERATOR <<<>>> (LEFTARG = int, RIGHTARG = int, FUNCTION = bump_op);`;
+  CREATE OPERATOR <<<>>> (LEFTARG = int, RIGHTARG = int, FUNCTION = bump_op);
+  CREATE TABLE flags (http_status int, lo_latency int, http text, bump_one int, bump int);
+  CREATE FUNCTION bump_one(int) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT bump()';
+  CREATE FUNCTION any_bump(anyelement) RETURNS int LANGUAGE sql VOLATILE AS 'SELECT bump()';`;
 
 /** Creates the database, its roles and tables. */
 export async function createPostgresFixture(): Promise<PostgresFixture> {

@@ -59,4 +59,7 @@ export const POSTGRES_QUERIES: readonly string[] = [
   "SELECT * FROM xmltable('/r/a' PASSING ('<r><a b=\"1\"/></r>'::xml) COLUMNS b int PATH '@b', o FOR ORDINALITY)",
   'SELECT * FROM ROWS FROM (generate_series(1, 2), generate_series(5, 7)) WITH ORDINALITY AS t (a, b, n)',
   'SELECT ROW(1, 2) = ROW(1, 2), (1, 2) < (1, 3), ARRAY(SELECT id FROM people), -id, NOT true, 5 % 3, 2 ^ 3, |/ 4, @ -1 FROM people',
+  'SELECT f.http_status, count(*), max(f.lo_latency), min(flags.http) FROM flags f JOIN flags USING (bump) GROUP BY 1',
+  'SELECT f.bump_one, f.bump, public.flags.bump_one FROM flags f, public.flags, generate_series(1, 2) g',
+  'EXPLAIN (ANALYZE false, TIMING off) SELECT * FROM people',
 ];

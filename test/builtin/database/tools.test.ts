@@ -125,9 +125,9 @@ describe.each(Object.entries(DATABASES))('the database tools with %s', (type, pr
     await prepared.remove();
   });
 
-  async function connect(mode: 'legacy' | 'auto' = 'auto', readOnly = false) {
+  async function connect(mode: 'legacy' | 'auto' = 'auto', readOnly = false, maxRows = 100) {
     const [near, far] = linkedPair();
-    await serveDatabase(far, { connections, queryTimeoutMs: 60_000, maxRows: 100, readOnly });
+    await serveDatabase(far, { connections, queryTimeoutMs: 60_000, maxRows, readOnly });
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
     await client.connect(near as Transport);
     // The client checks results by the output schemas of the listed tools.
@@ -179,6 +179,13 @@ describe.each(Object.entries(DATABASES))('the database tools with %s', (type, pr
       });
     });
   }
+
+  verifies('B2', `${type}: describes every column of a table, however few rows are permitted`, async () => {
+    const { resultOf } = await connect('auto', false, 1);
+    const { columns } = await resultOf('db_describe_table', { connection: 'reads', tableName: 'people' });
+    const names = (columns as JsonObject[]).map(({ column_name }) => column_name);
+    expect(names.slice(0, 3)).toEqual(['id', 'name', 'amount']);
+  });
 
   verifies('B2', `${type}: db_execute commits, returns the affected rows and those of RETURNING`, async () => {
     const { resultOf, call } = await connect();

@@ -75,6 +75,7 @@ export function statementRunner({ connection, pool, CursorClass }: DatabaseParts
     commit(statement, options) {
       const { params, rules } = statement;
       const work: Work<Execution> = async (open) => {
+        await functions.check(statement.checked, rules, lookUpWith(open.client));
         const result = await readRows(open, { sql: rules.sql, params, extent: 'all' }, options);
         const { fields, rows, truncated, seen, tagRows } = result;
         const columns = open.isAbandoned ? [] : await describe(open.client, fields);
@@ -86,18 +87,25 @@ export function statementRunner({ connection, pool, CursorClass }: DatabaseParts
   };
 }
 
+interface VolatileRow {
+  readonly kind: string;
+  readonly name: string;
+  readonly takes_one: boolean;
+  readonly takes_row: boolean;
+}
+
 /** Returns a look-up in the catalog by a connection. */
 const lookUpWith =
   (client: PoolClient): LookUpVolatile =>
-  async (names, types) => {
-    const { rows } = await client.query<{ kind: string; name: string; attribute: boolean }>(VOLATILE_NAMES_SQL, [
-      names,
-      types,
-    ]);
-    const of = (kind: string) => rows.filter((row) => row.kind === kind);
+  async ({ functions, types, operators }) => {
+    const values = [functions, types, operators];
+    const { rows } = await client.query<VolatileRow>(VOLATILE_NAMES_SQL, values);
+    const named = (is: (row: VolatileRow) => boolean) => rows.filter(is).map(({ name }) => name);
     return {
-      functions: of('function').map(({ name }) => name),
-      attributes: of('function').flatMap(({ name, attribute }) => (attribute ? [name] : [])),
-      types: of('type').map(({ name }) => name),
+      functions: named(({ kind }) => kind === 'function'),
+      ofValues: named(({ takes_one }) => takes_one),
+      ofRows: named(({ takes_row }) => takes_row),
+      types: named(({ kind }) => kind === 'type'),
+      operators: named(({ kind }) => kind === 'operator'),
     };
   };

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../../../test/requirements.ts';
 import { checkPostgresStatement } from './check-postgres-statement.ts';
-import { functionCheck, type LookUpVolatile, refuseDangerous } from './function-check.ts';
+import { functionAllower, functionCheck, type LookUpVolatile, refuseDangerous } from './function-check.ts';
 import { parsePostgres } from './parse-postgres.ts';
 import type { StatementRules } from './refusal.ts';
 
@@ -55,11 +55,61 @@ describe('the check of a Postgres statement', () => {
     const { functions, types, params } = await check(sql);
     const names = functions.map(({ name }) => name);
     expect(new Set(names)).toEqual(new Set(Array.from({ length: 12 }, (_, at) => `f${at + 1}`)));
-    const attributes = functions.filter(({ isAttribute }) => isAttribute).map(({ name }) => name);
-    expect(attributes.toSorted()).toEqual(['f1', 'f2', 'f3', 'f4']);
+    const named = (form: string) => functions.flatMap((use) => (use.form === form ? [use.name] : [])).toSorted();
+    expect(named('row')).toEqual(['f1']);
+    expect(named('value')).toEqual(['f2', 'f3', 'f4']);
     expect(functions.find(({ name }) => name === 'f7')).toMatchObject({ schema: 's' });
     expect(types.toSorted()).toEqual(['t1', 't2']);
     expect(params).toBe(3);
+  });
+
+  verifies('B2', 'takes the field of a function in FROM for a call, whatever the function is named', async () => {
+    for (const from of [
+      'f(0) g',
+      'lateral f(0) as g',
+      's.g(0)',
+      'rows from (g(1), f(2))',
+      'current_date',
+      'cast(0 as x) g',
+    ]) {
+      expect((await check(`SELECT t.a, g.named FROM t, ${from}`)).functions).toContainEqual(
+        expect.objectContaining({ name: 'named', form: 'value' }),
+      );
+      await expect(check(`SELECT g.pg_sleep FROM ${from}`)).rejects.toThrow('"pg_sleep"');
+    }
+    expect((await check('SELECT t.a, t.pg_sleep FROM t, f(0) g')).functions).toContainEqual(
+      expect.objectContaining({ name: 'pg_sleep', form: 'row' }),
+    );
+  });
+
+  verifies('B2', 'finds operators wherever they are', async () => {
+    const sql = `SELECT 1 ==> 2, 1 OPERATOR(s.<==) 2, @@@ 3, 1 === ANY (ARRAY[1]), 1 |=| ALL (SELECT 1)
+      FROM t WHERE a LIKE 'b' ORDER BY a USING <<<`;
+    expect((await check(sql)).operators.toSorted()).toEqual(
+      ['<<<', '<==', '===', '==>', '@@@', '|=|', '~~'].toSorted(),
+    );
+  });
+
+  verifies('B2', 'permits options of EXPLAIN that are off', async () => {
+    for (const option of ['analyze false', 'ANALYZE off', 'analyze 0', "timing 'off'", 'wal false, costs']) {
+      expect((await check(`EXPLAIN (${option}) SELECT 1`)).kind).toBe('explain');
+    }
+    for (const option of ['analyze', 'analyze true', 'analyze 1', 'analyze on', 'analyze false, analyze', 'wal']) {
+      await expect(check(`EXPLAIN (${option}) SELECT 1`)).rejects.toThrow(/EXPLAIN with (ANALYZE|WAL)/);
+    }
+  });
+
+  verifies('B2', 'refuses temporary tables, views and sequences, and changes of settings', async () => {
+    const write = { access: 'write', allowDdl: true } as const;
+    for (const sql of [
+      ...['CREATE TEMP TABLE t (a int)', 'CREATE TEMPORARY TABLE t AS SELECT 1', 'CREATE TEMP VIEW v AS SELECT 1'],
+      ...['CREATE TEMP SEQUENCE s', 'CREATE LOCAL TEMP TABLE t (a int)'],
+    ]) {
+      await expect(check(sql, write)).rejects.toThrow('CREATE TEMPORARY, which ends with the call, (line 1, column 1)');
+    }
+    await expect(check("UPDATE pg_catalog.pg_settings SET setting = 'x'", write)).rejects.toThrow(
+      'UPDATE of pg_settings',
+    );
   });
 
   verifies('B2', 'walks a tree as deep as the longest statement without overflowing', async () => {
@@ -79,10 +129,11 @@ describe('the check of a Postgres statement', () => {
 describe('the check of functions', () => {
   const volatileNames = (...names: readonly string[]): { lookUp: LookUpVolatile; asked: (readonly string[])[] } => {
     const asked: (readonly string[])[] = [];
-    const lookUp: LookUpVolatile = async (functions) => {
+    const lookUp: LookUpVolatile = async ({ functions, operators }) => {
       asked.push(functions);
       const found = functions.filter((name) => names.includes(name));
-      return { functions: found, attributes: found, types: [] };
+      const isVolatile = (name: string) => names.includes(name);
+      return { functions: found, ofValues: found, ofRows: found, types: [], operators: operators.filter(isVolatile) };
     };
     return { lookUp, asked };
   };
@@ -102,16 +153,41 @@ describe('the check of functions', () => {
     expect(asked).toHaveLength(3);
   });
 
-  verifies(
-    'B2',
-    'lets allowed volatile functions pass by name or by schema and name, dangerous ones never',
-    async () => {
-      const { lookUp } = volatileNames('mine', 'other', 'random');
-      const functions = functionCheck(['mine', 'app.Other', 'pg_sleep']);
-      const run = async (sql: string) => functions.check(await check(sql), rulesOf(sql), lookUp);
-      await run('SELECT mine(), x.mine(), app.other(), random()');
-      await expect(run('SELECT other()')).rejects.toThrow('allowFunctions');
-      await expect(run('SELECT pg_sleep(1)')).rejects.toThrow('"pg_sleep"');
-    },
-  );
+  verifies('B2', 'lets allowed volatile functions and operators pass by name or by schema and name', async () => {
+    const { lookUp } = volatileNames('mine', 'other', 'random', '===', '<==');
+    const functions = functionCheck(['mine', 'app.Other', '===']);
+    const run = async (sql: string) => functions.check(await check(sql), rulesOf(sql), lookUp);
+    await run('SELECT mine(), x.mine(), app.other(), random(), 1 === 2');
+    await expect(run('SELECT other()')).rejects.toThrow('allowFunctions');
+    await expect(run('SELECT 1 <== 2')).rejects.toThrow('The operator "<==" is not permitted for reading');
+  });
+
+  verifies('B2', 'permits a dangerous function by the configuration only if it waits or runs SQL text', async () => {
+    const names = ['pg_sleep', 'crosstab', 'query_to_xml', 'dblink', 'pg_read_file', 'pg_advisory_lock', 'lo_export'];
+    const isAllowed = functionAllower(names);
+    const run = async (name: string, test?: typeof isAllowed) => {
+      const sql = `SELECT * FROM ${name}('x')`;
+      const rules = rulesOf(sql);
+      refuseDangerous(checkPostgresStatement(await parsePostgres(sql, 'main'), rules), rules, test);
+    };
+    for (const name of names.slice(0, 3)) {
+      await run(name, isAllowed);
+      await expect(run(name)).rejects.toThrow('have the operator add it to allowFunctions');
+    }
+    for (const name of names.slice(3)) {
+      await expect(run(name, isAllowed)).rejects.toThrow('allowFunctions does not permit it either');
+    }
+  });
+
+  verifies('B2', 'checks a dangerous name of a field by the catalog, also in a statement for writing', async () => {
+    const sql = 'UPDATE t SET a = r.http FROM r';
+    const rules = rulesOf(sql, { access: 'write' });
+    const checked = await check(sql, rules);
+    await functionCheck([]).check(checked, rules, volatileNames().lookUp);
+    await expect(functionCheck([]).check(checked, rules, volatileNames('http').lookUp)).rejects.toThrow('"http"');
+    const { lookUp, asked } = volatileNames('a');
+    const plain = 'UPDATE t SET a = r.a FROM r';
+    await functionCheck([]).check(await check(plain, rules), rules, lookUp);
+    expect(asked).toEqual([]);
+  });
 });

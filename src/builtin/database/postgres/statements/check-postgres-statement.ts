@@ -10,8 +10,11 @@ export interface FunctionUse {
   readonly name: string;
   /** Byte offset in the statement. */
   readonly at: Position;
-  /** True for `row.name` and `(value).name`, which are mostly columns. */
-  readonly isAttribute: boolean;
+  /**
+   * `value` is `(value).name`, which calls a function of one argument of any type if there is no such field. `row` is
+   * `row.name`, which is mostly a column: it calls a function of a row only.
+   */
+  readonly form: 'call' | 'value' | 'row';
 }
 
 /** The kind of a permitted statement: `define` changes tables, indexes, views, sequences or types. */
@@ -25,6 +28,8 @@ export interface PostgresStatement {
   readonly functions: readonly FunctionUse[];
   /** Names of types in casts. A cast may call a function. */
   readonly types: readonly string[];
+  /** Names of operators. An operator of a user calls a function. */
+  readonly operators: readonly string[];
   /** The highest number of a parameter. */
   readonly params: number;
 }
@@ -53,11 +58,17 @@ export function checkPostgresStatement(statements: readonly JsonObject[], rules:
   const root = nameOf(first.stmt) ?? '';
   const body = (first.stmt as JsonObject)[root] as JsonObject;
   const kind = kindOf(root, body, rules);
-  const found: Findings = { functions: [], types: new Set(), params: 0 };
+  const found: Findings = {
+    ...{ functions: [], columns: [], rangeFunctions: new Set<string>() },
+    ...{ types: new Set<string>(), operators: new Set<string>(), params: 0 },
+  };
   const known = kind === 'define' ? isDefinitionNode : kind === 'change' ? isChangeNode : isQueryNode;
   walk(kind === 'explain' ? body.query : body, { known, start, found, rules });
-  const functions = found.functions.toSorted((one, other) => (one.at ?? 0) - (other.at ?? 0));
-  return { kind, words: sqlWordsOf(root), functions, types: [...found.types], params: found.params };
+  const functions = [...found.functions, ...found.columns.map((column) => usesOf(column, found))].toSorted(
+    (one, other) => (one.at ?? 0) - (other.at ?? 0),
+  );
+  const [types, operators] = [[...found.types], [...found.operators]];
+  return { kind, words: sqlWordsOf(root), functions, types, operators, params: found.params };
 }
 
 /** Returns true for one INSERT, UPDATE, DELETE or MERGE. */
@@ -77,7 +88,12 @@ function kindOf(root: string, body: JsonObject, rules: StatementRules): Statemen
 }
 
 function writingKindOf(root: string, body: JsonObject, rules: StatementRules): StatementKind {
-  if (CHANGES.has(root)) return 'change';
+  if (CHANGES.has(root)) {
+    // This view sets the settings of the session.
+    const isSetting = isObject(body.relation) && body.relation.relname === 'pg_settings';
+    if (isSetting) throw refusal(rules, `${sqlWordsOf(root)} of pg_settings`, 0);
+    return 'change';
+  }
   const rule = rules.allowDdl ? DEFINITIONS.get(root) : undefined;
   const problem = rule ? rule(body) : sqlWordsOf(root);
   if (problem !== undefined) throw refusal(rules, problem, 0);
@@ -87,16 +103,51 @@ function writingKindOf(root: string, body: JsonObject, rules: StatementRules): S
 function checkExplain({ options, query }: JsonObject, rules: StatementRules): void {
   for (const option of (options ?? []) as readonly JsonObject[]) {
     const { defname, location } = option.DefElem as JsonObject;
-    if (EXPLAIN_OPTIONS.has(String(defname))) continue;
+    if (EXPLAIN_OPTIONS.has(String(defname)) || isOff((option.DefElem as JsonObject).arg)) continue;
     throw refusal(rules, `EXPLAIN with ${String(defname).toUpperCase()}`, positionOf(location));
   }
   const explained = nameOf(query) ?? '';
   if (explained !== 'SelectStmt') throw refusal(rules, `EXPLAIN of ${sqlWordsOf(explained)}`, 0);
 }
 
+/** Tests the value of an option of EXPLAIN: `false`, `off` or 0. */
+function isOff(value: Json | undefined): boolean {
+  if (!isObject(value)) return false;
+  const { String: text, Integer: integer, Boolean: boolean } = value;
+  if (isObject(text)) return /^(?:false|off)$/i.test(String(text.sval));
+  // The parser leaves out 0 and false.
+  return (isObject(integer) && isEmpty(integer)) || (isObject(boolean) && isEmpty(boolean));
+}
+
+/** A column with the name before it. */
+interface QualifiedColumn {
+  readonly row: string;
+  readonly name: string;
+  readonly at: Position;
+}
+
+/** Returns the function that a column may be. The row of a function in FROM may be a value of any type. */
+function usesOf({ row, name, at }: QualifiedColumn, { rangeFunctions }: Findings): FunctionUse {
+  return { name, at, form: rangeFunctions.has(row) || rangeFunctions.has(UNNAMED) ? 'value' : 'row' };
+}
+
+/** Stands for a function in FROM whose name is not known here. */
+const UNNAMED = '';
+
+/** Returns the name that a function in FROM has in the statement: its alias, or its own name. */
+function rangeFunctionName({ alias, functions }: JsonObject): string {
+  if (isObject(alias)) return String(alias.aliasname ?? UNNAMED);
+  const [first] = (functions ?? []) as readonly JsonObject[];
+  const [call] = ((first?.List as JsonObject | undefined)?.items ?? []) as readonly JsonObject[];
+  return namesIn((call?.FuncCall as JsonObject | undefined)?.funcname).at(-1) ?? UNNAMED;
+}
+
 interface Findings {
   readonly functions: FunctionUse[];
+  readonly columns: QualifiedColumn[];
+  readonly rangeFunctions: Set<string>;
   readonly types: Set<string>;
+  readonly operators: Set<string>;
   params: number;
 }
 
@@ -133,7 +184,7 @@ function visitNode(value: JsonObject, { field, at }: Visit, { known, found, rule
   const place = (isObject(content) ? positionOf(content.location) : undefined) ?? at;
   if (!known(node)) throw refusal(rules, insideWords(node), place);
   if (!isObject(content)) return [];
-  collect(node, content, { found, place });
+  COLLECTORS.get(node)?.(content, found, place);
   return partsOf(content, place);
 }
 
@@ -165,24 +216,48 @@ function nameOf(value: Json | undefined): string | undefined {
 const positionOf = (location: Json | undefined): Position =>
   typeof location === 'number' && location >= 0 ? location : undefined;
 
-function collect(node: string, content: JsonObject, { found, place: at }: { found: Findings; place: Position }): void {
-  if (node === 'FuncCall') {
-    const names = namesIn(content.funcname);
-    const [name = '', schema] = names.toReversed();
-    found.functions.push({ name, at, isAttribute: false, ...(schema !== undefined && { schema }) });
-  } else if (node === 'ColumnRef') {
-    const names = namesIn(content.fields);
-    const last = names.at(-1);
-    if (names.length > 1 && last !== undefined) found.functions.push({ name: last, at, isAttribute: true });
-  } else if (node === 'A_Indirection') {
-    for (const name of namesIn(content.indirection)) found.functions.push({ name, at, isAttribute: true });
-  } else if (node === 'TypeName') {
-    const names = namesIn(content.names);
-    const last = names.at(-1);
-    if (last !== undefined && names[0] !== 'pg_catalog') found.types.add(last);
-  } else if (node === 'ParamRef') {
-    found.params = Math.max(found.params, Number(content.number ?? 0));
-  }
+/** Adds the names that a node uses to the findings. */
+type Collector = (content: JsonObject, found: Findings, at: Position) => void;
+
+const operatorIn: (field: string) => Collector = (field) => (content, found) => {
+  const operator = namesIn(content[field]).at(-1);
+  if (operator !== undefined) found.operators.add(operator);
+};
+
+const COLLECTORS: ReadonlyMap<string, Collector> = new Map<string, Collector>([
+  ['FuncCall', collectCall],
+  ['ColumnRef', collectColumn],
+  ['A_Indirection', collectFields],
+  ['TypeName', collectType],
+  ['RangeFunction', (content, found) => void found.rangeFunctions.add(rangeFunctionName(content))],
+  ['A_Expr', operatorIn('name')],
+  ['SubLink', operatorIn('operName')],
+  ['SortBy', operatorIn('useOp')],
+  ['ParamRef', collectParameter],
+]);
+
+function collectCall({ funcname }: JsonObject, found: Findings, at: Position): void {
+  const [name = '', schema] = namesIn(funcname).toReversed();
+  found.functions.push({ name, at, form: 'call', ...(schema !== undefined && { schema }) });
+}
+
+function collectColumn({ fields }: JsonObject, found: Findings, at: Position): void {
+  const [name, row] = namesIn(fields).toReversed();
+  if (name !== undefined && row !== undefined) found.columns.push({ row, name, at });
+}
+
+function collectFields({ indirection }: JsonObject, found: Findings, at: Position): void {
+  for (const name of namesIn(indirection)) found.functions.push({ name, at, form: 'value' });
+}
+
+function collectType({ names: list }: JsonObject, found: Findings): void {
+  const names = namesIn(list);
+  const last = names.at(-1);
+  if (last !== undefined && names[0] !== 'pg_catalog') found.types.add(last);
+}
+
+function collectParameter({ number }: JsonObject, found: Findings): void {
+  found.params = Math.max(found.params, Number(number ?? 0));
 }
 
 /** Returns the names in a list. Other items, such as `*` and subscripts, are left out. */

@@ -30,13 +30,20 @@ const both: (one: Rule, other: Rule) => Rule = (one, other) => (statement) => on
 
 const allowed: Rule = () => undefined;
 
+/** Refuses a temporary table, view or sequence: it ends with the call. */
+const notTemporary: (field: string) => Rule = (field) => (statement) => {
+  const named = statement[field] as JsonObject | undefined;
+  const relation = (named?.rel ?? named) as JsonObject | undefined;
+  return relation?.relpersistence === 't' ? 'CREATE TEMPORARY, which ends with the call,' : undefined;
+};
+
 /** Statements that change tables, indexes, views, sequences and types, each with its rule. */
 export const DEFINITIONS: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['CreateStmt', allowed],
-  ['CreateTableAsStmt', fromQuery],
-  ['ViewStmt', fromQuery],
+  ['CreateStmt', notTemporary('relation')],
+  ['CreateTableAsStmt', both(notTemporary('into'), fromQuery)],
+  ['ViewStmt', both(notTemporary('view'), fromQuery)],
   ['IndexStmt', notConcurrent('CREATE INDEX')],
-  ['CreateSeqStmt', allowed],
+  ['CreateSeqStmt', notTemporary('sequence')],
   ['AlterSeqStmt', allowed],
   ['CreateEnumStmt', allowed],
   ['AlterEnumStmt', allowed],

@@ -18,6 +18,11 @@ const DANGEROUS: ReadonlySet<string> = new Set([
   ...['pg_truncate_visibility_map', 'pg_stat_force_next_flush', 'pg_stat_clear_snapshot', 'pg_config'],
 ]);
 
+// Dangerous functions that the configuration may permit: they wait, or run SQL text in the transaction of the statement.
+const LIFTABLE_BEGINNINGS: readonly string[] = [
+  ...['pg_sleep', 'query_to_xml', 'cursor_to_xml', 'crosstab', 'connectby', 'ts_stat', 'ts_rewrite', 'xpath_table'],
+];
+
 // Stable for Postgres, but a reader has no business with them: they take a transaction id.
 const CHANGES_STATE: ReadonlySet<string> = new Set(['txid_current', 'pg_current_xact_id']);
 
@@ -51,6 +56,10 @@ const HARMLESS: ReadonlySet<string> = new Set([
 export function isDangerousFunction(name: string): boolean {
   return DANGEROUS.has(name) || DANGEROUS_BEGINNINGS.some((beginning) => name.startsWith(beginning));
 }
+
+/** Returns true for a dangerous function that the setting `allowFunctions` may permit. */
+export const isLiftableFunction = (name: string): boolean =>
+  LIFTABLE_BEGINNINGS.some((beginning) => name.startsWith(beginning));
 
 /** Returns true for a function that a read-only statement may not call although Postgres takes it for stable. */
 export const changesState = (name: string): boolean => CHANGES_STATE.has(name);

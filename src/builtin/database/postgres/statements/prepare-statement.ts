@@ -2,7 +2,7 @@ import { BoundedMap } from '../../../../core/bounded-map.ts';
 import type { ConnectionOptions, Statement } from '../../database.ts';
 import { toParams } from '../values.ts';
 import { checkPostgresStatement, isChange, type PostgresStatement } from './check-postgres-statement.ts';
-import { refuseDangerous } from './function-check.ts';
+import { functionAllower, refuseDangerous } from './function-check.ts';
 import { parsePostgres } from './parse-postgres.ts';
 import type { StatementRules } from './refusal.ts';
 
@@ -24,6 +24,7 @@ export function statementPreparer(
   connection: ConnectionOptions,
 ): (statement: Statement, access: Access) => Promise<PreparedStatement> {
   const { name, allowDdl } = connection;
+  const isAllowed = functionAllower(connection.allowFunctions);
   const kept = new BoundedMap<string, Omit<PreparedStatement, 'params'>>(MAX_KEPT);
 
   async function check(sql: string, wanted: Access): Promise<Omit<PreparedStatement, 'params'>> {
@@ -32,7 +33,7 @@ export function statementPreparer(
       wanted === 'write' || (wanted === 'any' && connection.access === 'readwrite' && isChange(statements));
     const rules: StatementRules = { sql, connection: name, access: isWrite ? 'write' : 'read', allowDdl };
     const checked = checkPostgresStatement(statements, rules);
-    refuseDangerous(checked, rules);
+    refuseDangerous(checked, rules, isAllowed);
     return { rules, checked };
   }
 
