@@ -82,6 +82,15 @@ describe('the check of a Postgres statement', () => {
     );
   });
 
+  verifies('B2', 'takes keywords of newer versions for functions, which an older server would call', async () => {
+    const names = ['json_query', 'json_value', 'json_exists', 'json_scalar', 'json_serialize', 'json'];
+    for (const name of [...names, 'json_array', 'json_object', 'json_arrayagg']) {
+      const one = name === 'json_object' ? "'a': 1" : "'{}'";
+      const sql = `SELECT ${name}(${name.match(/query|value|exists/) ? "'{}', '$'" : one})`;
+      expect((await check(sql)).functions, sql).toContainEqual({ name, at: 7, form: 'call' });
+    }
+  });
+
   verifies('B2', 'finds operators wherever they are', async () => {
     const sql = `SELECT 1 ==> 2, 1 OPERATOR(s.<==) 2, @@@ 3, 1 === ANY (ARRAY[1]), 1 |=| ALL (SELECT 1)
       FROM t WHERE a LIKE 'b' ORDER BY a USING <<<`;

@@ -234,7 +234,19 @@ const COLLECTORS: ReadonlyMap<string, Collector> = new Map<string, Collector>([
   ['SubLink', operatorIn('operName')],
   ['SortBy', operatorIn('useOp')],
   ['ParamRef', collectParameter],
+  // Keywords of newer versions. An older server calls a function of this name.
+  ['JsonFuncExpr', ({ op }, found, at) => addCall(String(op).toLowerCase().replace(/_op$/, ''), found, at)],
+  ['JsonScalarExpr', (_content, found, at) => addCall('json_scalar', found, at)],
+  ['JsonSerializeExpr', (_content, found, at) => addCall('json_serialize', found, at)],
+  ['JsonParseExpr', (_content, found, at) => addCall('json', found, at)],
+  ['JsonArrayConstructor', (_content, found, at) => addCall('json_array', found, at)],
+  ['JsonObjectConstructor', (_content, found, at) => addCall('json_object', found, at)],
+  ['JsonArrayAgg', (_content, found, at) => addCall('json_arrayagg', found, at)],
+  ['JsonObjectAgg', (_content, found, at) => addCall('json_objectagg', found, at)],
 ]);
+
+const addCall = (name: string, found: Findings, at: Position): void =>
+  void found.functions.push({ name, at, form: 'call' });
 
 function collectCall({ funcname }: JsonObject, found: Findings, at: Position): void {
   const [name = '', schema] = namesIn(funcname).toReversed();
