@@ -16,28 +16,26 @@ const TEXTS = ['database', 'username', 'password'] as const;
 
 /** Reads the address of a connection from its URL or its single fields. Throws a `DatabaseFailure` for another one. */
 export function readServerAddress(connection: ConnectionOptions): ServerAddress {
-  const { url, host, port, database, username, password, ssl } = connection;
-  if (url !== undefined) {
-    const read = readDatabaseUrl(url);
-    if ('problem' in read) throw unusable(connection, `its URL ${read.problem}`);
-    if (ssl !== undefined && ssl !== (read.address.ssl ?? ssl)) {
-      throw unusable(connection, 'its URL and its setting "ssl" contradict each other');
-    }
-    return { ...read.address, ssl: ssl ?? read.address.ssl ?? false };
+  const { url, ssl } = connection;
+  if (url === undefined) return addressOfFields(connection);
+  const read = readDatabaseUrl(url);
+  if ('problem' in read) throw unusable(connection, `its URL ${read.problem}`);
+  const { address } = read;
+  if (ssl !== undefined && ssl !== (address.ssl ?? ssl)) {
+    throw unusable(connection, 'its URL and its setting "ssl" contradict each other');
   }
+  return { ...address, ssl: ssl ?? address.ssl ?? false };
+}
+
+function addressOfFields(connection: ConnectionOptions): ServerAddress {
+  const { host, port, ssl = false } = connection;
   if (host === undefined || !isDatabaseHost(host)) throw unusable(connection, 'its host is no name or address');
+  const named = TEXTS.map((name) => [name, connection[name]] as const).filter(([, text]) => text !== undefined);
   // A NUL would begin another parameter in the protocol of Postgres.
-  if (TEXTS.some((name) => /\p{Cc}/u.test(connection[name] ?? ''))) {
+  if (named.some(([, text = '']) => /\p{Cc}/u.test(text))) {
     throw unusable(connection, 'its user, password or database contains control characters');
   }
-  return {
-    host,
-    ...(port !== undefined && { port }),
-    ...(database !== undefined && { database }),
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ssl: ssl ?? false,
-  };
+  return { host, ...(port !== undefined && { port }), ...Object.fromEntries(named), ssl };
 }
 
 /** Returns the failure of a connection whose settings cannot be used. */

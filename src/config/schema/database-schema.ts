@@ -17,7 +17,9 @@ const fields = z.strictObject({
     .string()
     .min(1)
     .exactOptional()
-    .describe('`postgres://…` or `mysql://…`, instead of the fields below. Its only parameters are `sslmode` and `ssl`.'),
+    .describe(
+      '`postgres://…` or `mysql://…`, instead of the fields below. Its only parameters are `sslmode` and `ssl`.',
+    ),
   host: z
     .string()
     .refine(isDatabaseHost, 'must be a name, an IP address or the folder of a socket')

@@ -143,7 +143,8 @@ function connectionsIn(settings: readonly LayerSetting[]): string {
     .filter(({ path }) => path.join('.') === 'builtins.database.connections')
     .flatMap(({ value }) => value as readonly JsonObject[]);
   const opened = connections.map(
-    (connection) => `open the database ${String(connection.name)} (${String(connection.type)} at ${placeOf(connection)})`,
+    (connection) =>
+      `open the database ${String(connection.name)} (${String(connection.type)} at ${placeOf(connection)})`,
   );
   return opened.length === 0 ? '' : `, ${opened.join(', ')}`;
 }

@@ -6,7 +6,10 @@ verifies('B2', 'reads host, port, database, user and password of a URL', () => {
   for (const [url, address] of [
     ['postgres://h', { host: 'h' }],
     ['mysql://u%40x:p%23%2Fw@h:1/a%20b', { host: 'h', port: 1, database: 'a b', username: 'u@x', password: 'p#/w' }],
-    ['postgres://u@[::1]:5432/d?sslmode=verify-full', { host: '::1', port: 5432, database: 'd', username: 'u', ssl: true }],
+    [
+      'postgres://u@[::1]:5432/d?sslmode=verify-full',
+      { host: '::1', port: 5432, database: 'd', username: 'u', ssl: true },
+    ],
     ['postgres://%2Fvar%2Frun/d?ssl=false', { host: '/var/run', database: 'd', ssl: false }],
   ] as const) {
     expect(readDatabaseUrl(url)).toEqual({ address });

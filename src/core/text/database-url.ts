@@ -50,7 +50,9 @@ export function readDatabaseUrl(text: string): DatabaseUrlResult {
   const ssl = readSsl(url.searchParams);
   if ('problem' in ssl) return ssl;
   const named = Object.entries({ username, password, database }).filter(([, part]) => part !== '');
-  return { address: { host, ...(url.port !== '' && { port: Number(url.port) }), ...Object.fromEntries(named), ...ssl } };
+  return {
+    address: { host, ...(url.port !== '' && { port: Number(url.port) }), ...Object.fromEntries(named), ...ssl },
+  };
 }
 
 function readSsl(parameters: URLSearchParams): { readonly ssl?: boolean } | { readonly problem: string } {

@@ -4,8 +4,8 @@ import { realTimer, type Timer } from '../../../core/time.ts';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { Deadline } from '../deadline.ts';
-import { importDriver } from './load-driver.ts';
 import { isolatedClient } from './isolated-client.ts';
+import { importDriver } from './load-driver.ts';
 import { explainConnectError, isStatementError } from './postgres-failure.ts';
 
 const POOL_SIZE = 4;
@@ -56,15 +56,18 @@ export async function openPostgresPool(options: ConnectionOptions, timer: Timer 
   pool.on('error', () => undefined);
   pool.on('connect', (client) => void client.on('error', () => undefined));
   let isEnded = false;
+  const send = (client: PoolClient, sql: string) => {
+    const begun = used.has(client) ? unlessSilent(timer, client.query(sql)) : client.query(sql);
+    used.add(client);
+    return begun;
+  };
 
   return {
     async begin(sql, deadline) {
       for (let attempt = 1; ; attempt++) {
         if (isEnded) throw new DatabaseFailure('CONNECTION_FAILED', `The connection "${name}" is closed. Call again.`);
         const client = await take(pool, deadline, name);
-        const begun = used.has(client) ? unlessSilent(timer, client.query(sql)) : client.query(sql);
-        used.add(client);
-        const error = await deadline.race(begun).then(none, identity);
+        const error = await deadline.race(send(client, sql)).then(none, identity);
         if (error === undefined) return client;
         client.release(true);
         const isFinal = isStatementError(error) || attempt > POOL_SIZE;
