@@ -1,4 +1,4 @@
-import { isDatabaseHost, readDatabaseUrl } from '../../core/text/database-url.ts';
+import { DATABASE_SCHEMES, isDatabaseHost, readDatabaseUrl } from '../../core/text/database-url.ts';
 import type { ConnectionOptions } from './database.ts';
 import { DatabaseFailure } from './database-failure.ts';
 
@@ -16,8 +16,10 @@ const TEXTS = ['database', 'username', 'password'] as const;
 
 /** Reads the address of a connection from its URL or its single fields. Throws a `DatabaseFailure` for another one. */
 export function readServerAddress(connection: ConnectionOptions): ServerAddress {
-  const { url, ssl } = connection;
+  const { type, url, ssl } = connection;
   if (url === undefined) return addressOfFields(connection);
+  if (type === 'sqlite' || !DATABASE_SCHEMES[type].test(url))
+    throw unusable(connection, `its URL is no ${type}:// URL`);
   const read = readDatabaseUrl(url);
   if ('problem' in read) throw unusable(connection, `its URL ${read.problem}`);
   const { address } = read;

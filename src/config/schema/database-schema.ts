@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import { isDatabaseHost, readDatabaseUrl } from '../../core/text/database-url.ts';
+import { DATABASE_SCHEMES, isDatabaseHost, readDatabaseUrl } from '../../core/text/database-url.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 
 const DATABASE = SETTING_DEFAULTS.builtins.database;
-const SCHEMES = { postgres: /^postgres(?:ql)?:\/\//, mysql: /^(?:mysql|mariadb):\/\// } as const;
 /** The fields that `url` replaces. */
 const PARTS = ['host', 'port', 'database', 'username', 'password'] as const;
 
@@ -72,7 +71,7 @@ function conflictsIn(connection: Connection): readonly (readonly [keyof Connecti
 }
 
 function urlProblem({ type, ssl }: Connection, url: string): string | undefined {
-  if (type === 'sqlite' || !SCHEMES[type].test(url)) return `must be a ${type}:// URL`;
+  if (type === 'sqlite' || !DATABASE_SCHEMES[type].test(url)) return `must be a ${type}:// URL`;
   const read = readDatabaseUrl(url);
   if ('problem' in read) return read.problem;
   return ssl !== undefined && ssl !== (read.address.ssl ?? ssl) ? 'contradicts `ssl`' : undefined;

@@ -29,6 +29,9 @@ const SSL_VALUES: Readonly<Record<string, ReadonlyMap<string, boolean>>> = {
   ]),
 };
 
+/** The schemes of URLs, by the type of the database. */
+export const DATABASE_SCHEMES = { postgres: /^postgres(?:ql)?:\/\//, mysql: /^(?:mysql|mariadb):\/\// } as const;
+
 /** Tests a host: a name, an IP address, or the folder of a Unix socket. */
 export const isDatabaseHost = (host: string): boolean => HOST.test(host);
 
