@@ -82,7 +82,9 @@ verifies('C10', 'leaves out an invalid connection, names its place, and keeps th
     const secrets = async () => new Map([['pw', 'hunter2']]);
     const { settings, problems } = await machine.load({ secrets });
     expect.soft(problems[0]?.message).toContain(message);
-    expect.soft(problems[0]?.message).toContain('Until it is corrected, this connection is left out.');
+    const { name } = connection as { readonly name?: string };
+    const named = /^\w+$/.test(name ?? '') ? `the connection \`${name}\`` : 'this connection';
+    expect.soft(problems[0]?.message).toContain(`Until it is corrected, ${named} is left out.`);
     expect.soft(problems[0]?.at).toMatchObject({ file: machine.path('project/heddle.json'), line: expect.any(Number) });
     expect.soft(settings.builtins.database).toMatchObject({ enabled: true, connections: [{ name: 'good' }] });
   }
@@ -126,6 +128,42 @@ verifies('C11', 'shows the host and the port that the driver connects to, howeve
     const machine = await machineWith({ 'project/heddle.json': withConnections(connection) });
     const { problems } = await machine.load(untrusted);
     expect.soft(problems[0]?.message).toContain(` at ${place})`);
+  }
+});
+
+verifies('C11', 'keeps trusting connections whose variables and secrets get other values, or none', async () => {
+  const connection = { name: 'b', type: 'mysql', host: '${PLACE:-db}', username: 'u', password: '${secret:pw}' };
+  const hashWith = async (env: Record<string, string>, pw: string | undefined, host = connection.host) => {
+    const machine = await machineWith({ 'project/heddle.json': withConnections(shop, { ...connection, host }) });
+    const secrets = async () => new Map(pw === undefined ? [] : [['pw', pw]]);
+    return (await machine.load({ ...untrusted, env, secrets })).untrusted[0]?.hash;
+  };
+  const hash = await hashWith({}, 'hunter2');
+  expect(await hashWith({ PLACE: 'other' }, 'hunter3')).toBe(hash);
+  expect(await hashWith({}, undefined)).toBe(hash);
+  expect(await hashWith({}, 'hunter2', 'other')).not.toBe(hash);
+});
+
+verifies('C11', 'shows the text of variables and secrets that a connection would use, not their values', async () => {
+  for (const [connection, shown] of [
+    [{ url: 'postgres://u:${secret:pw}@db/x' }, "at 'postgres://u:${secret:pw}@db/x')"],
+    [{ url: 'postgres://evil${WHERE:-/}@db/x' }, "at 'postgres://evil${WHERE:-/}@db/x')"],
+    [{ url: 'postgres://u:lite${TOKEN}ral@db/x' }, "at 'postgres://u:[REDACTED]${TOKEN}[REDACTED]@db/x')"],
+    [
+      { host: 'db', port: 1, username: '${WHO:-lite}', password: '${secret:pw}' },
+      "db:1, sends '${WHO}' and '${secret:pw}')",
+    ],
+    [{ host: '${TOKEN}.example.com' }, "at '${TOKEN}.example.com')"],
+    [{ host: 'db', name: '${TOKEN}), x' }, "the database '${TOKEN}), x' (postgres"],
+    [{ host: 'db', password: '${secret:unset}' }, "sends '${secret:unset}')"],
+  ] as const) {
+    const machine = await machineWith({
+      'project/heddle.json': withConnections({ name: 'b', type: 'postgres', ...connection }),
+    });
+    const secrets = async () => new Map([['pw', 'hunter2']]);
+    const { problems, untrusted: things } = await machine.load({ ...untrusted, env: { TOKEN: 'hunter3' }, secrets });
+    expect.soft(things[0]?.would).toContain(shown);
+    expect.soft(JSON.stringify([problems, things])).not.toMatch(/hunter|lite\$|\}ral/);
   }
 });
 

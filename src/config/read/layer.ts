@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, Scope, SourceLocation } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
+import { CONNECTION_NAME } from '../schema/database-schema.ts';
 import { configSchema, type Settings, settingPaths } from '../schema/schema.ts';
 import { describeIssues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
@@ -28,6 +29,8 @@ export interface LayerServer extends EntryReading {
 export interface LayerSetting {
   readonly path: readonly string[];
   readonly value: Json;
+  /** The value as the file has it: variables are not expanded, and invalid connections are in it. */
+  readonly written?: Json;
   readonly at: SourceLocation;
   /** Returns a function that locates a character of a text within the value. */
   readonly locate?: (path: JsonPath, text?: string) => (offset: number) => SourceLocation;
@@ -143,6 +146,7 @@ function readSettings(findings: readonly DocumentFinding[], context: EntryContex
       {
         path,
         value: withoutItems(found, bad),
+        written: valueAt(others, path) ?? null,
         at,
         locate: (inside, text) => conditionLocator(document, [...path, ...inside], text),
       },
@@ -152,7 +156,7 @@ function readSettings(findings: readonly DocumentFinding[], context: EntryContex
     settings: wrong.filter((bad) => !isOfConnection(bad)).reduce(withFallback, sound),
     ...(value.policies !== undefined && { policies: policiesIn(document, value.policies, wrong) }),
     connectors: connectorsIn(value, wrong, document),
-    problems: [...warnings, ...wrong.map(describeFallback)],
+    problems: [...warnings, ...wrong.map((finding) => describeFallback(finding, others))],
   };
 }
 
@@ -223,10 +227,13 @@ function withFallback(
   );
 }
 
-function describeFallback(finding: DocumentFinding): Problem {
+function describeFallback(finding: DocumentFinding, written: JsonObject): Problem {
   const { path, problem } = finding;
   if (isOfConnection(finding)) {
-    return { ...problem, message: `${problem.message} ${untilCorrected('this connection is left out')}` };
+    const name = valueAt(written, [...path.slice(0, CONNECTIONS.length + 1), 'name']);
+    const connection =
+      typeof name === 'string' && CONNECTION_NAME.test(name) ? `the connection \`${name}\`` : 'this connection';
+    return { ...problem, message: `${problem.message} ${untilCorrected(`${connection} is left out`)}` };
   }
   const notices = new Set(
     FALLBACKS.filter(({ when }) => overlaps(path, when)).map(({ consequence }) => untilCorrected(consequence)),

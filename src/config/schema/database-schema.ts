@@ -6,10 +6,13 @@ const DATABASE = SETTING_DEFAULTS.builtins.database;
 /** The fields that `url` replaces. */
 const PARTS = ['host', 'port', 'database', 'username', 'password'] as const;
 
+/** The form of the name of a connection. */
+export const CONNECTION_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
 const fields = z.strictObject({
   name: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, `-` and `_`')
+    .regex(CONNECTION_NAME, 'must be 1 to 64 letters, digits, `-` and `_`')
     .describe('Name of the connection. Clients see it.'),
   type: z.enum(['postgres', 'mysql', 'sqlite']).describe('`mysql` is also for MariaDB.'),
   url: z

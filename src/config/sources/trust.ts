@@ -1,6 +1,8 @@
 import { basename, relative } from 'node:path';
 import type { Json, JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
 import { readDatabaseUrl } from '../../core/text/database-url.ts';
+import { REDACTED } from '../../core/text/redact-text.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '../config.ts';
 import type { Layer, LayerSetting } from '../read/layer.ts';
@@ -92,18 +94,19 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
   const { settings, policies, needsTrust } = layer;
   const [first] = [...settings.filter((setting) => !isHarmless(setting)), ...(policies?.filter(allows) ?? [])];
   if (!needsTrust || !first) return layer;
-  // Values of `${secret:…}` are expanded here: they must not be shown.
+  // As for servers, the text counts: a new value of a variable or secret leaves it trusted, and is not shown.
+  const texts = settings.map(({ path, value, written = value }) => ({ path, written }));
   const rules = policies?.map(({ rule }) => rule) ?? [];
   const lines = [
-    ...settings.map(({ path, value }) => `${path.join('.')}: ${JSON.stringify(redact(value))}`),
+    ...texts.map(({ path, written }) => `${path.join('.')}: ${JSON.stringify(redact(written))}`),
     ...rules.map((rule) => `policies: ${JSON.stringify(rule)}`),
   ];
-  const values = settings.map(({ path, value }) => [path.join('.'), value] as const);
+  const values = texts.map(({ path, written }) => [path.join('.'), written] as const);
   const hash = trustHash(
     Object.fromEntries([...values, ...(policies ? [['policies', rules as unknown as Json]] : [])]),
   );
   const file = relative(projectFolder, first.at.file);
-  const would = `put its settings in force${hookRuns(settings)}${connectionsIn(settings)}`;
+  const would = `put its settings in force${hookRuns(texts)}${connectionsIn(texts)}`;
   const thing = { thing: `settings ${file}`, would, also: lines, hash, at: first.at };
   if (trust.isTrusted(thing)) return layer;
   const substitutes = [...substitutesFor(settings)];
@@ -126,11 +129,16 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
   };
 }
 
+interface WrittenSetting {
+  readonly path: LayerSetting['path'];
+  readonly written: Json;
+}
+
 /** Names the commands and addresses of hooks: they run on this machine, or get the arguments of calls. */
-function hookRuns(settings: readonly LayerSetting[]): string {
+function hookRuns(settings: readonly WrittenSetting[]): string {
   const hooks = settings
     .filter(({ path }) => path[0] === 'hooks')
-    .flatMap(({ value }) => value as readonly JsonObject[]);
+    .flatMap(({ written }) => written as readonly JsonObject[]);
   const effects = hooks.map(({ command, url }) =>
     Array.isArray(command) ? `run ${quoteCommand(command.map(String))}` : `send calls to ${originOf(url)}`,
   );
@@ -138,24 +146,48 @@ function hookRuns(settings: readonly LayerSetting[]): string {
 }
 
 /** Names the databases that the settings would connect to. Each may get a credential of the user. */
-function connectionsIn(settings: readonly LayerSetting[]): string {
+function connectionsIn(settings: readonly WrittenSetting[]): string {
   const connections = settings
     .filter(({ path }) => path.join('.') === 'builtins.database.connections')
-    .flatMap(({ value }) => value as readonly JsonObject[]);
-  const opened = connections.map(
-    (connection) =>
-      `open the database ${String(connection.name)} (${String(connection.type)} at ${placeOf(connection)})`,
-  );
+    .flatMap(({ written }) => (Array.isArray(written) ? written.filter(isObject) : []));
+  const opened = connections.map((connection) => {
+    const [name, type] = [connection.name, connection.type].map((text) => quoteCommand([String(text)]));
+    return `open the database ${name} (${type} at ${placeOf(connection)}${sentTo(connection)})`;
+  });
   return opened.length === 0 ? '' : `, ${opened.join(', ')}`;
 }
 
 /** Returns the host and port, or the file, that a connection would open: the drivers get no other address. */
 function placeOf({ type, url, host, port, database }: JsonObject): string {
   if (type === 'sqlite') return quoteCommand([String(database)]);
+  // A variable may hold the end of the host, so that only the whole text says where it leads.
+  if (typeof url === 'string' && url.includes('${')) return quoteCommand([withoutLiteralPassword(url)]);
   const read = typeof url === 'string' ? readDatabaseUrl(url) : { address: { host, port } };
   if ('problem' in read) return 'an address that is invalid';
   const { address } = read;
-  return address.port === undefined ? String(address.host) : `${String(address.host)}:${String(address.port)}`;
+  const shown = quoteCommand([String(address.host)]);
+  return address.port === undefined ? shown : `${shown}:${String(address.port)}`;
+}
+
+const REFERENCES = /\$\{[^}]*\}/g;
+
+/** Hides a password that is written in a URL. References stay: they are no secrets, and may hold a host. */
+function withoutLiteralPassword(url: string): string {
+  const references = url.match(REFERENCES) ?? [];
+  const [scheme = '', rest = ''] = url.replace(REFERENCES, '\0').split(/(?<=:\/\/)(.*)/s);
+  const hidden = rest.replace(/:([^/?#]*)@/, (_whole, password: string) => {
+    const shown = password.replace(/[^\0]+/g, REDACTED);
+    return `:${shown}@`;
+  });
+  let at = 0;
+  return (scheme + hidden).replaceAll('\0', () => references[at++] ?? '');
+}
+
+/** Names the variables and secrets that a connection would send, without their defaults. */
+function sentTo({ username, password }: JsonObject): string {
+  const sent = [username, password].flatMap((text) => String(text ?? '').match(REFERENCES) ?? []);
+  const names = sent.map((reference) => quoteCommand([reference.replace(/:-.*\}$/s, '}')]));
+  return names.length === 0 ? '' : `, sends ${names.join(' and ')}`;
 }
 
 const originOf = (url: Json | undefined): string =>
