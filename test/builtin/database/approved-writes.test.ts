@@ -184,7 +184,7 @@ describe('db_execute', () => {
     const inputs: readonly JsonObject[] = [...statements.map((sql) => ({ sql })), { ...OLDER, params: [1, 2] }];
     for (const input of inputs) {
       // A check that is late does not hold up the approval, and the statement is refused when it runs.
-      await until(`${input.sql} is refused in time`, async () => {
+      await until(`${JSON.stringify(input)} is refused in time`, async () => {
         const before = asked.length;
         expect(await older(input)).toMatchObject({ isError: true });
         return asked.length === before;
