@@ -42,6 +42,7 @@ describe('a call that needs an approval, without a terminal', () => {
     expect(await request(one)).toBe(id);
     expect(callsOf(one)).toEqual([]);
     const { stdout, stderr } = await one.heddle(['approvals']);
+    expect(stdout).toContain(`{"text":"hi","path":"reports/a"}`);
     expect(stderr).toBe('');
     expect(stdout).toMatch(new RegExp(`^${id} +pending +\\d+ min \\d+ s +mcp__notes__write +`, 'm'));
     expect(JSON.parse((await one.heddle(['approvals', 'list', '--json'])).stdout)).toMatchObject([

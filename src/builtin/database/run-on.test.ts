@@ -51,6 +51,7 @@ verifies('B2', 'reports the time of the whole call, and says when rows are missi
   });
   expect(result).toMatchObject({
     structuredContent: { rows: [{ id: 1 }], rowCount: 1, truncated: true, durationMs: 42 },
-    content: [{ type: 'text' }, { type: 'text', text: expect.stringContaining('There are more rows.') }],
   });
+  // One text, so that the command line prints valid JSON.
+  expect(result.content).toHaveLength(1);
 });

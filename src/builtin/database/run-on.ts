@@ -50,10 +50,8 @@ export async function rowsOn(tools: ToolOptions, request: RunRequest, work: Work
   const durationMs = Math.round(clock() - startedAt);
   const affected = 'affectedRows' in found ? { affectedRows: Number(found.affectedRows) } : {};
   const value = { ...affected, rows, rowCount: rows.length, truncated, columns: columns.map(asJson), durationMs };
-  return structured(value, ...(truncated ? [TRUNCATED] : []));
+  return structured(value);
 }
-
-const TRUNCATED = 'There are more rows. Select fewer columns or rows, or continue where these end.';
 
 const asJson = ({ name, type }: RowSet['columns'][number]): JsonObject => ({ name, type });
 
@@ -65,7 +63,10 @@ export const ROWS_SCHEMA = {
     description: 'Rows by column name. A repeated name gets a number.',
   },
   rowCount: { type: 'integer', minimum: 0, description: 'The number of returned rows.' },
-  truncated: { type: 'boolean', description: 'True when there are more rows.' },
+  truncated: {
+    type: 'boolean',
+    description: 'True when there are more rows: select fewer, or continue after the last one.',
+  },
   columns: {
     type: 'array',
     items: {

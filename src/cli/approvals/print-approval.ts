@@ -1,9 +1,11 @@
 import { approvalRows, durationText } from '../../core/call/describe-approval.ts';
 import type { Approval, StandingApproval } from '../../core/records/approval.ts';
+import { cutText } from '../../core/text/cut-text.ts';
 import { following, indented } from '../print/escape-control.ts';
 import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 
 const TITLE_WIDTH = 11;
+const MAX_ARGUMENTS_CHARS = 80;
 
 /** Formats an approval in full for a stream. Text of servers and callers is escaped, and cannot forge a row. */
 export const approvalText = (approval: Approval, stream: NodeJS.WriteStream, now = Date.now()): string =>
@@ -28,6 +30,7 @@ export function printApprovalTable(approvals: readonly Approval[], now = Date.no
       { title: 'RISK', of: ({ subject }) => subject.riskLevel },
       { title: 'REQUESTED BY', of: ({ requestedBy }) => requestedBy },
       { title: 'NEEDS', of: neededOf },
+      { title: 'ARGUMENTS', of: ({ subject }) => cutText(JSON.stringify(subject.arguments), MAX_ARGUMENTS_CHARS) },
     ],
     approvals,
   );
