@@ -13,6 +13,11 @@ export interface CuttingProxy {
   /** Plans the next cut. */
   arm(cut: Cut): void;
   disarm(): void;
+  /** Passes nothing on after a client sends this text, or the server this many bytes. Connections stay open. */
+  silenceAt(limit: string | number): void;
+  isSilent(): boolean;
+  /** Returns the count of open connections of clients. */
+  open(): number;
   close(): Promise<void>;
 }
 
@@ -22,10 +27,19 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   let cut: Cut | undefined;
   let chunks = 0;
   let isTextSent = false;
+  let silence: string | number = Number.POSITIVE_INFINITY;
+  let isSilent = false;
   const cutAll = () => {
     cut = undefined;
     for (const socket of sockets) socket.destroy();
   };
+
+  /** Passes a chunk on unless the proxy is silent. */
+  function passUnlessSilent(chunk: Buffer, isFromClient: boolean, to: Socket): void {
+    if (typeof silence === 'number' && !isFromClient) silence -= chunk.length;
+    isSilent ||= typeof silence === 'string' ? isFromClient && chunk.includes(silence) : silence < 0;
+    if (!isSilent) pass(chunk, isFromClient, to);
+  }
 
   /** Passes a chunk on, or cuts. */
   function pass(chunk: Buffer, isFromClient: boolean, to: Socket): void {
@@ -51,7 +65,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
       [upstream, client],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => pass(chunk, from === client, to));
+      from.on('data', (chunk) => passUnlessSilent(chunk, from === client, to));
       from.on('error', () => {});
       from.on('close', () => {
         sockets.delete(from);
@@ -71,6 +85,11 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     disarm() {
       cut = undefined;
     },
+    silenceAt(limit) {
+      silence = limit;
+    },
+    isSilent: () => isSilent,
+    open: () => sockets.size / 2,
     close() {
       cutAll();
       return new Promise((resolve) => server.close(() => resolve()));

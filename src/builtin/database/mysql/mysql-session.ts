@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Connection, FieldPacket, PrepareStatementInfo, QueryError, ResultSetHeader } from 'mysql2';
 import type { Json } from '../../../core/call.ts';
 import type { Column, Statement } from '../database.ts';
@@ -30,6 +31,10 @@ export interface MysqlAnswer {
 type RowEvents = ReturnType<PrepareStatementInfo['execute']>;
 
 const UNSUPPORTED = 1295;
+/** The longest answer without rows: the columns of a result, or an answer to Heddle's own statements. */
+const MAX_OTHER_BYTES = 16 * 1024 ** 2;
+/** Bytes of a row that its values do not count, and of the row after it. */
+const ROW_MARGIN_BYTES = 64 * 1024;
 
 /** An open connection to a server. */
 export class MysqlSession {
@@ -39,17 +44,23 @@ export class MysqlSession {
   settings: string | undefined;
   readonly #connection: Connection;
   readonly #driver: MysqlDriver;
-  readonly #lost = Promise.withResolvers<never>();
-  #isLost = false;
+  /** Rejects the calls that wait for an answer. A promise of the loss would keep every answer until then. */
+  readonly #waiting = new Set<(error: unknown) => void>();
+  #loss: unknown;
+  /** Bytes since the last row, or since the statement was sent. */
+  #received = 0;
+  #maxReceived = MAX_OTHER_BYTES;
+  #excess: unknown;
 
   private constructor(connection: Connection, driver: MysqlDriver) {
     this.#connection = connection;
     this.#driver = driver;
     this.id = connection.threadId;
-    this.#lost.promise.catch(() => {}); // Only calls that wait for an answer report it.
     const lose = (error?: unknown) => this.#lose(error ?? new Error('The connection was closed.'));
     connection.on('error', lose);
     connection.on('end', () => lose());
+    // Before the driver's own listener, which puts a whole row together whatever its length.
+    streamOf(connection).prependListener('data', (chunk) => this.#count(chunk.length));
   }
 
   /** Opens a connection and signs in. */
@@ -73,7 +84,7 @@ export class MysqlSession {
   }
 
   get isLost(): boolean {
-    return this.#isLost;
+    return this.#loss !== undefined;
   }
 
   /** Runs a statement of Heddle's own, without values. */
@@ -84,10 +95,10 @@ export class MysqlSession {
   /** Prepares and runs a statement. Throws INPUT_INVALID if the count of values is not that of its parameters. */
   async execute({ sql, params }: Statement, limits: RowLimits): Promise<MysqlAnswer> {
     const prepared = await this.#prepare(sql, limits.allowsText && params.length === 0);
-    if (!prepared) return this.#collect(this.#connection.query(sql) as unknown as RowEvents, limits);
+    if (!prepared) return this.#collect(() => this.#connection.query(sql) as unknown as RowEvents, limits);
     const { length } = (prepared as unknown as { readonly parameters: readonly unknown[] }).parameters;
     if (length !== params.length) throw wrongCount(length, params.length);
-    return this.#collect(prepared.execute(params.map(this.#driver.toParameter)), limits);
+    return this.#collect(() => prepared.execute(params.map(this.#driver.toParameter)), limits);
   }
 
   /** Ends the transaction, and removes variables, locks, temporary tables and prepared statements. */
@@ -98,8 +109,7 @@ export class MysqlSession {
 
   /** Cuts the connection at once. Calls that wait for an answer fail. */
   destroy(): void {
-    cut(this.#connection);
-    this.#lose(new Error('The connection was closed.'));
+    this.#end(new Error('The connection was closed.'));
   }
 
   /** Prepares a statement; undefined if the server cannot and the statement may be sent as text. */
@@ -113,38 +123,93 @@ export class MysqlSession {
   }
 
   #answer<T>(send: (done: (error: QueryError | null, result: T) => void) => void): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    send((error, result) => {
-      if (error?.fatal) this.#lose(error);
-      if (error) reject(error);
-      else resolve(result);
-    });
-    return Promise.race([promise, this.#lost.promise]);
+    return this.#wait<T>((resolve, reject) =>
+      send((error, result) => {
+        if (error?.fatal) this.#lose(error);
+        if (error) reject(error);
+        else resolve(result);
+      }),
+    );
   }
 
-  #collect(events: RowEvents, limits: RowLimits): Promise<MysqlAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<MysqlAnswer>();
+  async #collect(send: () => RowEvents, limits: RowLimits): Promise<MysqlAnswer> {
     const collector = rowCollector(limits);
-    events.on('fields', (fields: unknown) => collector.start(fields as readonly FieldPacket[] | undefined));
-    events.on('result', (row: unknown) => {
-      if (!collector.add(row as readonly unknown[] | ResultSetHeader)) resolve(collector.answer());
-    });
-    events.on('error', reject);
-    events.on('end', () => resolve(collector.answer()));
-    return Promise.race([promise, this.#lost.promise]);
+    const tooLarge = rowTooLarge(limits.maxBytes);
+    try {
+      return await this.#wait<MysqlAnswer>((resolve, reject) => {
+        const events = send();
+        events.on('fields', (fields: unknown) => {
+          collector.start(fields as readonly FieldPacket[] | undefined);
+          this.#limit(limits.maxBytes + ROW_MARGIN_BYTES, tooLarge);
+        });
+        events.on('result', (row: unknown) => {
+          this.#received = 0;
+          if (collector.add(row as readonly unknown[] | ResultSetHeader)) return;
+          const answer = collector.answer();
+          if (answer.rows.length > 0) resolve(answer);
+          else this.#end(tooLarge);
+        });
+        events.on('error', reject);
+        events.on('end', () => resolve(collector.answer()));
+      });
+    } catch (error) {
+      const answer = collector.answer();
+      if (error === tooLarge && limits.endsAtLimit && answer.rows.length > 0) return { ...answer, truncated: true };
+      throw error;
+    }
+  }
+
+  /** Waits for an answer or the loss of the connection. */
+  async #wait<T>(start: (resolve: (value: T) => void, reject: (error: unknown) => void) => void): Promise<T> {
+    if (this.isLost) throw this.#loss;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.add(reject);
+    this.#limit(MAX_OTHER_BYTES, new Error('The answer of the server is too long.'));
+    try {
+      start(resolve, reject);
+      return await promise;
+    } finally {
+      this.#waiting.delete(reject);
+    }
+  }
+
+  #limit(maxReceived: number, excess: unknown): void {
+    this.#received = 0;
+    this.#maxReceived = maxReceived;
+    this.#excess = excess;
+  }
+
+  #count(bytes: number): void {
+    this.#received += bytes;
+    if (this.#received > this.#maxReceived) this.#end(this.#excess);
+  }
+
+  /** Cuts the connection. Calls that wait for an answer fail with this error. */
+  #end(error: unknown): void {
+    cut(this.#connection);
+    this.#lose(error);
   }
 
   #lose(error: unknown): void {
-    this.#isLost = true;
-    this.#lost.reject(error);
+    this.#loss ??= error;
+    for (const reject of this.#waiting) reject(error);
   }
 }
+
+const rowTooLarge = (maxBytes: number): DatabaseFailure =>
+  new DatabaseFailure(
+    'STATEMENT_FAILED',
+    `A row has more than ${maxBytes} bytes. Select fewer columns, or a part of the value.`,
+  );
+
+/** Returns the socket of a connection, after TLS has begun. */
+const streamOf = (connection: Connection): Socket => (connection as unknown as { readonly stream: Socket }).stream;
 
 /** The driver closes sockets in order, and waits for the server. This does not. */
 function cut(connection: Connection): void {
   connection.on('error', () => {});
   connection.destroy();
-  (connection as unknown as { readonly stream: { destroy(): void } }).stream.destroy();
+  streamOf(connection).destroy();
 }
 
 const wrongCount = (expected: number, given: number): DatabaseFailure =>

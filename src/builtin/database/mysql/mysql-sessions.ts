@@ -37,7 +37,7 @@ export class MysqlSessions {
       let session = reused;
       try {
         if (this.#isClosed) throw new DatabaseFailure('CANCELLED', 'The connection is closing. Nothing was sent.');
-        session ??= await this.#open(deadline);
+        session ??= await openMysqlSession(this.#driver, this.#address, deadline);
         await deadline.race(begin(session, beginning));
         return session;
       } catch (error) {
@@ -111,13 +111,6 @@ export class MysqlSessions {
     this.#waiting.shift()?.();
   }
 
-  /** Opens a connection, and gives up at the end of the call. */
-  #open(deadline: Deadline): Promise<MysqlSession> {
-    const ended = new AbortController();
-    const forget = deadline.onEnd(() => ended.abort(new Error('The call ended.')));
-    return MysqlSession.open(this.#driver, this.#address, ended.signal).finally(forget);
-  }
-
   /** Runs KILL over a connection of its own: the killed one is busy. */
   async #kill(what: 'CONNECTION' | 'QUERY', id: number): Promise<void> {
     const session = await MysqlSession.open(this.#driver, this.#address, AbortSignal.timeout(KILL_MS));
@@ -134,6 +127,17 @@ export class MysqlSessions {
     const settled: Promise<unknown> = work.catch(() => {}).finally(() => this.#pending.delete(settled));
     this.#pending.add(settled);
   }
+}
+
+/** Opens a connection, and gives up at the end of the call. */
+export function openMysqlSession(
+  driver: MysqlDriver,
+  address: MysqlAddress,
+  deadline: Deadline,
+): Promise<MysqlSession> {
+  const ended = new AbortController();
+  const forget = deadline.onEnd(() => ended.abort(new Error('The call ended.')));
+  return MysqlSession.open(driver, address, ended.signal).finally(forget);
 }
 
 async function begin(session: MysqlSession, beginning: Beginning): Promise<void> {

@@ -1,7 +1,7 @@
+import { realTimer, type Timer } from '../../../core/time.ts';
 import type {
   ConnectionOptions,
   Database,
-  OpenDatabase,
   RowSet,
   RunOptions,
   Statement,
@@ -10,6 +10,7 @@ import type {
   TableName,
 } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
+import { startDeadline } from '../deadline.ts';
 import { checkMysqlRead } from './check-mysql-read.ts';
 import { checkMysqlWrite } from './check-mysql-write.ts';
 import { executeMysql } from './execute-mysql.ts';
@@ -17,32 +18,39 @@ import { loadMysql } from './load-mysql.ts';
 import { readMysqlAddress } from './mysql-address.ts';
 import { explainMysqlLoss } from './mysql-failure.ts';
 import { examineMysqlServer, sqlModeOf } from './mysql-server.ts';
-import { MysqlSession } from './mysql-session.ts';
-import { MysqlSessions } from './mysql-sessions.ts';
+import type { MysqlSession } from './mysql-session.ts';
+import { MysqlSessions, openMysqlSession } from './mysql-sessions.ts';
 import { previewMysql } from './preview-mysql.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
 import type { MysqlRules } from './split-mysql-statement.ts';
 
+const OPEN_MS = 15_000;
 const PLANS = ['EXPLAIN', 'DESCRIBE', 'DESC', 'SHOW'];
 
 /** Opens a MySQL or MariaDB database and checks its user. */
-export const openMysql: OpenDatabase = async (connection, signal) => {
+export async function openMysql(
+  connection: ConnectionOptions,
+  signal: AbortSignal,
+  timer: Timer = realTimer,
+): Promise<Database> {
   const driver = await loadMysql(connection.name);
   const address = readMysqlAddress(connection);
+  const deadline = startDeadline({ timeoutMs: OPEN_MS, signal }, timer);
   let session: MysqlSession | undefined;
   try {
-    session = await MysqlSession.open(driver, address, signal);
-    const server = await examineMysqlServer(session, connection);
+    session = await openMysqlSession(driver, address, deadline);
+    const server = await deadline.race(examineMysqlServer(session, connection));
     const handle = { connection: connection.name, address, server, sessions: new MysqlSessions(driver, address) };
     return database(handle, rulesOf(connection, handle));
   } catch (error) {
     if (signal.aborted)
       throw new DatabaseFailure('CANCELLED', `Opening the connection "${connection.name}" was cancelled.`);
-    throw explainMysqlLoss(error, connection.name);
+    throw explainMysqlLoss(deadline.failure() ? { code: 'ETIMEDOUT' } : error, connection.name);
   } finally {
+    deadline.clear();
     session?.destroy();
   }
-};
+}
 
 const rulesOf = (connection: ConnectionOptions, { server }: MysqlHandle): MysqlRules => ({
   connection: connection.name,
