@@ -1,5 +1,6 @@
 import { readToolArguments } from '../read-arguments.ts';
 import type { BuiltinTool } from '../serve-tools.ts';
+import type { ConnectionOptions } from './database.ts';
 import { readsDatabase } from './facts.ts';
 import { readConnection, readStatement, requiredWith, statementProperties } from './read-statement.ts';
 import { MAX_RESULT_BYTES, ROWS_SCHEMA, rowsOn, type ToolOptions } from './run-on.ts';
@@ -35,10 +36,24 @@ function definition({ connections, queryTimeoutMs, maxRows }: ToolOptions): Buil
     name: 'db_query',
     title: 'Query a database',
     description:
-      'Runs one read-only statement: SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE or EXPLAIN. ' +
+      `Runs one read-only statement: ${verbsOf(listed)}. ` +
       `Returns at most ${maxRows} rows and ${MAX_RESULT_BYTES} bytes. Numbers that JSON cannot hold are text, bytes are base64.`,
     inputSchema: { type: 'object', properties, required: requiredWith(listed, 'sql'), additionalProperties: false },
     outputSchema: { type: 'object', properties: ROWS_SCHEMA, required: Object.keys(ROWS_SCHEMA) },
     ...readsDatabase({ connections: listed, queryTimeoutMs }),
   };
+}
+
+const READING_VERBS = ['SELECT', 'WITH', 'VALUES', 'TABLE', 'SHOW', 'DESCRIBE', 'EXPLAIN'];
+
+const ABSENT_VERBS: Readonly<Record<ConnectionOptions['type'], readonly string[]>> = {
+  sqlite: ['TABLE', 'SHOW', 'DESCRIBE'],
+  postgres: ['DESCRIBE'],
+  mysql: [],
+};
+
+/** Lists the statements that at least one of the databases has. */
+function verbsOf(connections: readonly ConnectionOptions[]): string {
+  const verbs = READING_VERBS.filter((verb) => connections.some(({ type }) => !ABSENT_VERBS[type].includes(verb)));
+  return `${verbs.slice(0, -1).join(', ')} or ${verbs.at(-1)}`;
 }

@@ -123,6 +123,10 @@ describe('refuses bad input with a fix, and writes nothing:', () => {
   it.each([
     [[], 2, 'No server to add was given'],
     [['time'], 2, 'neither a URL, nor JSON, nor a file'],
+    [['shop', `postgres://reader:${SECRET}@db/shop`], 2, 'Name it in `builtins.database.connections` of heddle.json'],
+    [[`MySQL://reader:${SECRET}@db/shop`], 2, 'The URL of a database is not that of a server'],
+    [['shop', 'sqlite:data/shop.db'], 2, 'Name it in `builtins.database.connections`'],
+    [['shop', `oracle://reader:${SECRET}@db/shop`], 2, 'neither a URL, nor JSON, nor a file'],
     [['time', 'url', 'more'], 2, 'one word too many'],
     [['time', '--'], 2, 'After `--` comes the command'],
     [['heddle', '--', 'x'], 3, 'is reserved for Heddle itself'],

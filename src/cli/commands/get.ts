@@ -1,5 +1,6 @@
 import colors from 'picocolors';
 import { previewExpanded, previewValue } from '../../config/edit/preview.ts';
+import { redact } from '../../config/read/redact.ts';
 import { readConfig } from '../../config/read-config.ts';
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -21,9 +22,11 @@ export const get: Command = {
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, json: JSON_OPTION },
   async run(input) {
     const name = oneName(input, 'server to show');
-    const { servers } = await readConfig(openOptions(input));
+    const { servers, settings } = await readConfig(openOptions(input));
     const server = servers.get(name);
-    if (server === undefined) throw unknownServer(name, servers.keys());
+    const builtIn = Object.entries(settings.builtins).find(([key]) => key === name)?.[1];
+    if (server === undefined && builtIn) return showBuiltIn(name, redact(builtIn as unknown as Json), input);
+    if (server === undefined) throw unknownServer(name, [...servers.keys(), ...Object.keys(settings.builtins)]);
     const { scope, at, shadowed, problem } = server;
     const written = server.written === undefined ? null : previewValue(server.written);
     const inForce =
@@ -46,6 +49,13 @@ export const get: Command = {
     return 0;
   },
 };
+
+/** Shows the settings of a server that ships with Heddle. They may come from several files. */
+function showBuiltIn(name: string, inForce: Json, input: Input): number {
+  if (input.flag('json')) printJson({ name, scope: 'builtin', written: null, inForce, shadowed: [] });
+  else process.stdout.write(`${colors.bold(name)}  builtin\n${block('in force', inForce)}`);
+  return 0;
+}
 
 /** Returns the transport that a server with a `url` speaks, as of its last connect. Starts no server. */
 async function transportInUse(input: Input, name: string): Promise<string | undefined> {

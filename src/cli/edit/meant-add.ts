@@ -31,4 +31,4 @@ function commandAt(argv: readonly string[], options: Readonly<Record<string, Opt
 }
 
 /** Returns false for a URL, JSON, a file with JSON, and `-`. */
-const isCommand = (word: string) => !/^[a-z]+:\/|^\s*[{"]|\.jsonc?$|^-|^$/i.test(word);
+const isCommand = (word: string) => !/^[a-z]+:\/|^sqlite:|^\s*[{"]|\.jsonc?$|^-|^$/i.test(word);

@@ -4,6 +4,7 @@ import { looksPasted } from '../../config/hosts/pasted-text.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { redactText } from '../../core/text/redact-text.ts';
 import type { Input } from '../command.ts';
 import { headersOf, pairs } from '../input/read-pairs.ts';
 import { nameOfCommand, nameOfUrl } from './derive-name.ts';
@@ -34,6 +35,14 @@ export interface NewServers {
 
 const HOW = 'Write `heddle add NAME -- command …`, `heddle add NAME URL`, or give JSON or a file with it.';
 
+const DATABASE_URL = /^(?:postgres(?:ql)?|mysql|mariadb|sqlite):/i;
+
+// The URL is not shown: it may have a password.
+const databaseGiven = () =>
+  new HeddleError('USAGE_INVALID', 'The URL of a database is not that of a server.', {
+    fix: 'Name it in `builtins.database.connections` of heddle.json, as the guide databases.md shows.',
+  });
+
 /** Reads the servers to add from the command line: a command, a URL, JSON, or a file with JSON. */
 export async function readNewServers(input: Input): Promise<NewServers> {
   const { positionals, rest } = input;
@@ -44,6 +53,7 @@ export async function readNewServers(input: Input): Promise<NewServers> {
   const [what, name] = positionals.length === 2 ? [positionals[1], positionals[0]] : [positionals[0], undefined];
   if (what === undefined) throw new HeddleError('USAGE_INVALID', 'No server to add was given.', { fix: HOW });
   if (/^(https?|wss?):\/\//i.test(what)) return { servers: [await ofUrl(name, what, input)], notes: [] };
+  if (DATABASE_URL.test(what)) throw databaseGiven();
   const found = await ofText(await textOf(what), input);
   return name === undefined ? found : { ...found, servers: [{ ...only(found.servers, name), name }] };
 }
@@ -77,7 +87,7 @@ async function textOf(what: string): Promise<{ readonly text: string; readonly s
     const code = cause instanceof Error && 'code' in cause ? cause.code : cause;
     const message =
       code === 'ENOENT'
-        ? `${what} is neither a URL, nor JSON, nor a file.`
+        ? `${redactText(what)} is neither a URL, nor JSON, nor a file.`
         : `The file ${what} cannot be read (${code}).`;
     throw new HeddleError('USAGE_INVALID', message, { cause, fix: HOW });
   }

@@ -116,6 +116,21 @@ describe('enable and disable', () => {
 });
 
 describe('get', () => {
+  verifies('L1', 'shows the settings of a built-in server, without secrets', async () => {
+    const url = `postgres://reader:${SECRET}@db.example.com/shop`;
+    const connections = [{ name: 'shop', type: 'postgres', url }];
+    const desk = await deskWith({ 'home/heddle.json': { builtins: { database: { connections } } } });
+    const json = await desk.heddle(['get', 'database', '--json']);
+    const shown = { scope: 'builtin', inForce: { enabled: true, connections: [{ name: 'shop', url: '[REDACTED]' }] } };
+    expect(JSON.parse(json.stdout)).toMatchObject(shown);
+    const people = await desk.heddle(['get', 'filesystem']);
+    expect(people).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^filesystem {2}builtin\n.*"allowedPaths"/s),
+    });
+    expect(json.stdout + json.stderr).not.toContain(SECRET);
+  });
+
   verifies('L1', 'shows a server as written and as active, without secrets', async () => {
     const desk = await deskWith({ 'project/heddle.json': PROJECT });
     const options = { env: { VARIABLE: SECRET } };
