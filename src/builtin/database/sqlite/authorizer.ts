@@ -1,5 +1,6 @@
 import { constants } from 'node:sqlite';
 import { quote } from '../../tool-failure.ts';
+import { FORBIDDEN_FUNCTIONS } from './check-sqlite-statement.ts';
 import type { ChildGrant } from './child-messages.ts';
 
 /** The first thing that an authorizer refused, in the words of SQL. */
@@ -38,11 +39,6 @@ const {
 } = constants;
 
 const CHANGES: ReadonlySet<number> = new Set([SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE]);
-
-/** Functions that load code, read or write files, or write the log. Most are absent from Node's SQLite. */
-const FORBIDDEN_FUNCTIONS: ReadonlySet<string> = new Set([
-  ...['load_extension', 'fts3_tokenizer', 'readfile', 'writefile', 'edit', 'fsdir', 'lsmode', 'sqlite_log', 'eval'],
-]);
 
 /** Pragmas that describe tables. Each reads only. Full-text tables read `data_version` themselves. */
 const READING_PRAGMAS: ReadonlySet<string> = new Set([

@@ -1,4 +1,5 @@
 import type { Json } from '../../../core/call.ts';
+import { quote } from '../../tool-failure.ts';
 import type { ConnectionOptions, Statement } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { parametersOf, type SqliteToken, sqliteTokens } from './sqlite-tokens.ts';
@@ -23,6 +24,14 @@ const WRITES: ReadonlySet<string> = new Set(['INSERT', 'REPLACE', 'UPDATE', 'DEL
 const DEFINES: ReadonlySet<string> = new Set(['CREATE', 'ALTER', 'DROP']);
 const DEFINED: ReadonlySet<string> = new Set(['TABLE', 'INDEX', 'VIEW']);
 
+/** Functions that load code, read or write files, or write the log. Most are absent from Node's SQLite. */
+export const FORBIDDEN_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...['load_extension', 'fts3_tokenizer', 'readfile', 'writefile', 'edit', 'fsdir', 'lsmode', 'sqlite_log', 'eval'],
+]);
+
+/** Words and signs before the name of a table, which may have parentheses as a function does. */
+const BEFORE_TABLE: ReadonlySet<string> = new Set(['TABLE', 'EXISTS', 'ON', 'REFERENCES', 'VIEW', '.']);
+
 /**
  * Checks the form of a statement before a child sees it: one statement, of a permitted kind, with the right count of
  * values. The authorizer in the child checks what the statement does.
@@ -44,6 +53,7 @@ export function checkSqliteStatement(
   const [first] = own;
   if (!first) throw invalid('The statement is empty. Send one SQL statement');
   const verb = checkKind(own, connection, purpose);
+  if (DEFINES.has(verb)) refuseForbiddenCalls(own);
   const second = tokens.slice(own.length).find((token) => !isSemicolon(token));
   if (second) {
     throw refused(`A second statement begins at position ${second.at + 1}. Send one statement per call`);
@@ -72,6 +82,16 @@ function checkKind(tokens: readonly SqliteToken[], connection: ConnectionOptions
     `${shown} at position ${(token?.at ?? 0) + 1} is not permitted on the connection "${connection.name}", ` +
       `whose access is "${connection.access}"${allowance(connection, purpose, isRead)}`,
   );
+}
+
+/** Refuses calls that SQLite checks only when a definition runs: an approver must not see such a statement. */
+function refuseForbiddenCalls(tokens: readonly SqliteToken[]): void {
+  const call = tokens.find(({ text }, index) => {
+    const before = tokens[index - 1]?.text.toUpperCase() ?? '';
+    const isCall = tokens[index + 1]?.text === '(' && !BEFORE_TABLE.has(before);
+    return isCall && FORBIDDEN_FUNCTIONS.has(text.replace(/^["`[]|["`\]]$/g, '').toLowerCase());
+  });
+  if (call) throw refused(`The function ${quote(call.text)} at position ${call.at + 1} is not permitted`);
 }
 
 const afterExplain = (tokens: readonly SqliteToken[]): number => (wordAt(tokens, 1) === 'QUERY' ? 3 : 1);

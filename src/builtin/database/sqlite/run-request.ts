@@ -87,7 +87,8 @@ function execute(request: ChildRequest & { kind: 'execute' }): PendingCommit {
   try {
     db.exec('BEGIN IMMEDIATE');
     const prepared = prepare(db, request, guard);
-    if (!guard.changes()) {
+    // DROP … IF EXISTS and CREATE … IF NOT EXISTS may have nothing to do.
+    if (request.grant === 'write' && !guard.changes()) {
       throw new DatabaseFailure('STATEMENT_REFUSED', 'The statement changes nothing. Use db_query to read.');
     }
     const rows = readSqliteRows(prepared, request);

@@ -99,6 +99,26 @@ describe('SQLite writes', () => {
     ).toEqual({ n: 0 });
   });
 
+  verifies(
+    'B2',
+    'SQLite: a definition that has nothing to do succeeds, and one with a forbidden function has no preview',
+    async () => {
+      const { open } = await aShop();
+      const database = await open({ ...WRITABLE, allowDdl: true });
+      for (const sql of [
+        'DROP TABLE IF EXISTS absent',
+        'CREATE TABLE IF NOT EXISTS item (a)',
+        'CREATE TABLE edit (a)',
+      ]) {
+        await expect(run(database, sql)).resolves.toMatchObject({ affectedRows: 0 });
+      }
+      for (const call of ['load_extension(a)', '"Load_Extension" (a)', '[readfile](a)', 'a > eval /* */ (a)']) {
+        const preview = database.preview({ sql: `CREATE TABLE y (a CHECK (${call}))`, params: [] }, OPTIONS);
+        await expect(preview, call).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+      }
+    },
+  );
+
   verifies('B2', 'SQLite: no attack changes more than the rows of tables, even with allowDdl', async () => {
     const { folder, file, open } = await aShop();
     writeDirectly(file, "CREATE TRIGGER evil AFTER UPDATE ON counter BEGIN SELECT load_extension('x'); END");
