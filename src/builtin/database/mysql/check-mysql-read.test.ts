@@ -9,6 +9,7 @@ const RULES: MysqlRules = {
   access: 'read',
   allowDdl: false,
   allowFunctions: new Set(['SHOP.PRICE_OF', 'DISCOUNT']),
+  storedFunctions: new Set(),
   mode: { ansiQuotes: false, noBackslashEscapes: false },
 };
 const ANSI = { ...RULES, mode: { ansiQuotes: true, noBackslashEscapes: false } };

@@ -1,5 +1,5 @@
 import { quote } from '../../tool-failure.ts';
-import { isDangerousMysqlFunction, READING_FUNCTIONS, WORDS_BEFORE_PARENTHESIS } from './mysql-functions.ts';
+import { isBuiltInMysqlName, isDangerousMysqlFunction } from './mysql-functions.ts';
 import {
   explainRefusal,
   isKeyword,
@@ -30,7 +30,12 @@ export function checkMysqlRead(sql: string, rules: MysqlRules): MysqlStatement {
   explainRefusal(rules, () => {
     checkVerb(statement);
     const { tokens } = statement;
-    const calls = { tokens, closings: closingsOf(tokens), allowed: rules.allowFunctions };
+    const calls = {
+      tokens,
+      closings: closingsOf(tokens),
+      allowed: rules.allowFunctions,
+      stored: rules.storedFunctions,
+    };
     for (const [at, token] of tokens.entries()) {
       checkWord(statement, at);
       if (isOpen(tokens[at + 1])) checkCall(calls, at);
@@ -106,6 +111,7 @@ interface Calls {
   /** The place of the parenthesis that closes, by the place of the one that opens. */
   readonly closings: ReadonlyMap<number, number>;
   readonly allowed: ReadonlySet<string>;
+  readonly stored: ReadonlySet<string>;
 }
 
 function closingsOf(tokens: readonly MysqlToken[]): ReadonlyMap<number, number> {
@@ -131,7 +137,7 @@ function checkCall(calls: Calls, at: number): void {
   if (allowed.has(name) || allowed.has(`${schema}.${name}`)) return;
   // A quoted name or a name with a schema is a stored function, even if a built-in one has the same name.
   const isBuiltIn = token.kind === 'word' && schema === undefined && !isGlued(before, token);
-  if (isBuiltIn && (READING_FUNCTIONS.has(name) || WORDS_BEFORE_PARENTHESIS.has(name))) return;
+  if (isBuiltIn && isBuiltInMysqlName(name, calls.stored)) return;
   if (isColumnList(calls, at)) return;
   const shown = schema === undefined ? name : `${schema}.${name}`;
   const fix = 'which may do more than read; an operator can permit it with allowFunctions';

@@ -1,6 +1,6 @@
 import { quote } from '../../tool-failure.ts';
 import { describeVerb, isSequenceStep, mainVerb } from './check-mysql-read.ts';
-import { isDangerousMysqlFunction, READING_FUNCTIONS, WORDS_BEFORE_PARENTHESIS } from './mysql-functions.ts';
+import { isBuiltInMysqlName, isDangerousMysqlFunction } from './mysql-functions.ts';
 import {
   explainRefusal,
   isKeyword,
@@ -57,7 +57,7 @@ export function checkMysqlWrite(sql: string, rules: MysqlRules): MysqlWrite {
       ...statement,
       isDefinition,
       mayHalfApply: isDefinition && verb === 'CREATE' && isKeyword(tokens[1], 'OR'),
-      callsStoredFunction: tokens.some((_, at) => isStoredCall(tokens, at)),
+      callsStoredFunction: tokens.some((_, at) => isStoredCall(tokens, at, rules.storedFunctions)),
     };
   });
 }
@@ -71,7 +71,9 @@ function checkVerb({ tokens, verb }: MysqlStatement, allowDdl: boolean): boolean
     throw new RefusedConstruct(`${describeVerb(main?.text ?? verb)} as its verb`, main?.start ?? 0);
   }
   if (!allowDdl) throw new RefusedConstruct(`${first.text}, which needs allowDdl on this connection`, first.start);
-  const object = tokens.find((token, at) => at > 0 && isKeyword(token, ...OBJECTS, ...OTHER_OBJECTS));
+  const object = tokens.find(
+    (token, at) => at > 0 && !isValue(tokens, at) && isKeyword(token, ...OBJECTS, ...OTHER_OBJECTS),
+  );
   const isKnown = isKeyword(first, 'TRUNCATE') || isKeyword(object, ...OBJECTS);
   if (!isKnown || !isFirstObject(tokens, object)) {
     throw new RefusedConstruct(`${first.text} of something else than a table, index, view or sequence`, first.start);
@@ -83,15 +85,20 @@ function checkVerb({ tokens, verb }: MysqlStatement, allowDdl: boolean): boolean
 /** Returns true if only options stand between the verb and the kind of object. */
 function isFirstObject(tokens: readonly MysqlToken[], object: MysqlToken | undefined): boolean {
   const end = object ? tokens.indexOf(object) : 1;
-  return tokens.slice(1, end).every((token, at) => {
-    const before = tokens[at];
-    const isValue = ['=', '@'].some((sign) => isSymbol(sign)(before)) || before?.kind === 'variable';
-    return (
-      isValue ||
-      token.kind !== 'word' ||
-      isKeyword(token, ...BEFORE_OBJECT, 'ALGORITHM', 'DEFINER', 'INVOKER', 'CURRENT_USER')
+  return tokens
+    .slice(1, end)
+    .every(
+      (token, at) =>
+        isValue(tokens, at + 1) ||
+        token.kind !== 'word' ||
+        isKeyword(token, ...BEFORE_OBJECT, 'ALGORITHM', 'DEFINER', 'INVOKER', 'CURRENT_USER'),
     );
-  });
+}
+
+/** Returns true for the value of an option, such as the user after `DEFINER =`, which may have the name of a keyword. */
+function isValue(tokens: readonly MysqlToken[], at: number): boolean {
+  const before = tokens[at - 1];
+  return ['=', '@'].some((sign) => isSymbol(sign)(before)) || before?.kind === 'variable';
 }
 
 function checkDefinition(tokens: readonly MysqlToken[], first: MysqlToken): void {
@@ -121,18 +128,20 @@ function checkToken(tokens: readonly MysqlToken[], at: number): void {
     throw new RefusedConstruct(`the function ${quote(token.text)}`, token.start);
   }
   if (isSequenceStep(tokens, at)) throw new RefusedConstruct('a change of a sequence', token.start);
+  if (isKeyword(token, 'DELAYED'))
+    throw new RefusedConstruct('DELAYED, which reports rows before they exist', token.start);
   const isFile = isKeyword(token, 'OUTFILE', 'DUMPFILE', 'INFILE');
   const isVariable = isKeyword(token, 'INTO') && next?.kind === 'variable';
   if (isFile || isVariable) throw new RefusedConstruct(`INTO ${token.text}`, token.start);
 }
 
 // The name of a table before its columns looks like a call.
-const BEFORE_TABLE = ['INTO', 'INSERT', 'REPLACE', 'IGNORE', 'DELAYED', 'LOW_PRIORITY', 'HIGH_PRIORITY', 'AS'];
+const BEFORE_TABLE = ['INTO', 'INSERT', 'REPLACE', 'IGNORE', 'LOW_PRIORITY', 'HIGH_PRIORITY', 'AS'];
 
-function isStoredCall(tokens: readonly MysqlToken[], at: number): boolean {
+function isStoredCall(tokens: readonly MysqlToken[], at: number, stored: ReadonlySet<string>): boolean {
   const token = tokens[at] as MysqlToken;
   if (!isOpen(tokens[at + 1]) || (token.kind !== 'word' && token.kind !== 'name')) return false;
   if (isSymbol('.')(tokens[at - 1])) return !isKeyword(tokens[at - 3], ...BEFORE_TABLE);
   if (isKeyword(tokens[at - 1], ...BEFORE_TABLE)) return false;
-  return token.kind === 'name' || !(READING_FUNCTIONS.has(token.text) || WORDS_BEFORE_PARENTHESIS.has(token.text));
+  return token.kind === 'name' || !isBuiltInMysqlName(token.text, stored);
 }

@@ -9,24 +9,30 @@ const DANGEROUS = names(`
 const DANGEROUS_FAMILY =
   /^(?:LIB_MYSQLUDF_|ASYNCHRONOUS_CONNECTION_FAILOVER_|GROUP_REPLICATION_|KEYRING_|AUDIT_|MYSQL_FIREWALL_|VERSION_TOKENS_|SPIDER_|HTTP_)/;
 
-/** Returns true if no setting may permit a function. Accents are ignored: some collations compare names without them. */
+/** Returns a name in capitals without accents: some collations compare names without them. */
+export const plainMysqlName = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toUpperCase();
+
+/** Returns true if no setting may permit a function. */
 export function isDangerousMysqlFunction(name: string): boolean {
-  const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toUpperCase();
+  const plain = plainMysqlName(name);
   return DANGEROUS.has(plain) || DANGEROUS_FAMILY.test(plain);
 }
 
-/** Words that may stand before a parenthesis and call nothing. All are reserved, or keywords of a clause. */
-export const WORDS_BEFORE_PARENTHESIS = names(`
-  ALL AND ANY AS BETWEEN BY CASE COLUMNS CROSS DISTINCT DISTINCTROW DIV ELSE EXCEPT EXISTS FROM GROUP HAVING IN INDEX
-  INNER INTERSECT INTERVAL IS JOIN KEY LATERAL LEFT LIKE LIMIT MINUS MOD NATURAL NOT OF OFFSET ON OR ORDER OUTER OVER
-  PARTITION PRIMARY RANGE REGEXP RETURNING RIGHT RLIKE ROLLUP ROW ROWS SELECT SEPARATOR SOME STRAIGHT_JOIN TABLE THEN
-  UNION USING VALUES WHEN WHERE WITH XOR
+/** Words that may stand before a parenthesis. Both servers reserve them: no function can be called by them. */
+const RESERVED_WORDS = names(`
+  ALL AND AS BETWEEN BY CASE CROSS DISTINCT DISTINCTROW DIV ELSE EXISTS FROM GROUP HAVING IN INDEX INNER INTERVAL IS JOIN
+  KEY LEFT LIKE LIMIT MOD NATURAL NOT ON OR ORDER OUTER PARTITION PRIMARY RANGE REGEXP RIGHT RLIKE SELECT STRAIGHT_JOIN
+  TABLE THEN UNION USING VALUES WHEN WHERE WITH XOR`);
+
+/** Other words that may stand before a parenthesis and call nothing, unless a stored function has the name. */
+const CLAUSE_WORDS = names(`
+  ANY COLUMNS EXCEPT INTERSECT LATERAL MINUS OF OFFSET OVER RETURNING ROLLUP ROW ROWS SEPARATOR SOME
   BIGINT BINARY BIT BLOB BOOL BOOLEAN CHAR CHARACTER DATE DATETIME DEC DECIMAL DOUBLE ENUM FIXED FLOAT INT INTEGER
   LONGBLOB LONGTEXT MEDIUMBLOB MEDIUMINT MEDIUMTEXT NATIONAL NCHAR NUMERIC NVARCHAR PRECISION REAL SET SIGNED SMALLINT
   TEXT TIME TIMESTAMP TINYBLOB TINYINT TINYTEXT UNSIGNED VARBINARY VARCHAR VARYING YEAR`);
 
-/** Built-in functions of MySQL 8 and MariaDB 10.11 that only read. The servers prefer them to stored functions of the name. */
-export const READING_FUNCTIONS = names(`
+/** Built-in functions of MySQL 8 or MariaDB 10.11 that only read. A server without one calls a stored function of the name. */
+const READING_FUNCTIONS = names(`
   ABS ACOS ADDDATE ADDTIME ADD_MONTHS AES_DECRYPT AES_ENCRYPT AGAINST ANY_VALUE ASCII ASIN ATAN ATAN2 AVG BIN
   BINLOG_GTID_POS BIN_TO_UUID BIT_AND BIT_COUNT BIT_LENGTH BIT_OR BIT_XOR CAST CEIL CEILING CHARACTER_LENGTH CHARSET
   CHAR_LENGTH CHR COALESCE COERCIBILITY COLLATION COLUMN_CHECK COLUMN_CREATE COLUMN_ADD COLUMN_DELETE COLUMN_EXISTS
@@ -66,3 +72,10 @@ export const READING_FUNCTIONS = names(`
   ST_NUMPOINTS ST_OVERLAPS ST_POINTFROMGEOHASH ST_POINTFROMTEXT ST_POINTN ST_POINTONSURFACE ST_POLYFROMTEXT ST_RELATE
   ST_SIMPLIFY ST_SRID ST_STARTPOINT ST_SWAPXY ST_SYMDIFFERENCE ST_TOUCHES ST_TRANSFORM ST_UNION ST_VALIDATE ST_WITHIN
   ST_X ST_Y`);
+
+/** Names that call a stored function if there is one. */
+export const SHADOWED_NAMES: ReadonlySet<string> = new Set([...CLAUSE_WORDS, ...READING_FUNCTIONS]);
+
+/** Returns true for an unquoted word in capitals that calls nothing, or a built-in function that only reads. */
+export const isBuiltInMysqlName = (name: string, storedFunctions: ReadonlySet<string>): boolean =>
+  RESERVED_WORDS.has(name) || (SHADOWED_NAMES.has(name) && !storedFunctions.has(name));

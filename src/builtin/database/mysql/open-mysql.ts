@@ -12,7 +12,7 @@ import type {
 import { DatabaseFailure } from '../database-failure.ts';
 import { startDeadline } from '../deadline.ts';
 import { checkMysqlRead } from './check-mysql-read.ts';
-import { checkMysqlWrite } from './check-mysql-write.ts';
+import { checkMysqlWrite, type MysqlWrite } from './check-mysql-write.ts';
 import { executeMysql } from './execute-mysql.ts';
 import { loadMysql } from './load-mysql.ts';
 import { readMysqlAddress } from './mysql-address.ts';
@@ -22,7 +22,8 @@ import type { MysqlSession } from './mysql-session.ts';
 import { MysqlSessions, openMysqlSession } from './mysql-sessions.ts';
 import { previewMysql } from './preview-mysql.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
-import type { MysqlRules } from './split-mysql-statement.ts';
+import type { MysqlRules, MysqlStatement } from './split-mysql-statement.ts';
+import { withStoredFunctions } from './stored-functions.ts';
 
 const OPEN_MS = 15_000;
 const PLANS = ['EXPLAIN', 'DESCRIBE', 'DESC', 'SHOW'];
@@ -57,6 +58,7 @@ const rulesOf = (connection: ConnectionOptions, { server }: MysqlHandle): MysqlR
   access: connection.access,
   allowDdl: connection.allowDdl,
   allowFunctions: new Set(connection.allowFunctions.map((name) => name.toUpperCase())),
+  storedFunctions: new Set(),
   mode: sqlModeOf(server),
 });
 
@@ -66,25 +68,32 @@ function database(handle: MysqlHandle, rules: MysqlRules): Database {
     const text = `The connection "${rules.connection}" has access "read". Set access to "readwrite" to permit writing.`;
     return Promise.reject(new DatabaseFailure('STATEMENT_REFUSED', text));
   };
+  const checkWith = withStoredFunctions(handle);
+  const checkRead = (sql: string, options: RunOptions) =>
+    checkWith((storedFunctions) => checkMysqlRead(sql, { ...rules, storedFunctions }), options);
+  const checkWrite = (sql: string, options: RunOptions) =>
+    checkWith((storedFunctions) => checkMysqlWrite(sql, { ...rules, storedFunctions }), options);
   return {
     warnings: handle.server.warnings,
     async query({ sql, params }, options) {
-      const checked = checkMysqlRead(sql, rules);
+      const checked = await checkRead(sql, options);
       return readMysql(handle, { sql: checked.sql, params }, { ...options, allowsText: PLANS.includes(checked.verb) });
     },
     async explain(statement, options) {
-      return explainMysql(handle, rules, { statement, options });
+      const isWrite = rules.access === 'readwrite' && /^\s*(?:insert|replace|update|delete)\b/i.test(statement.sql);
+      const checked = await (isWrite ? checkWrite : checkRead)(statement.sql, options);
+      return explainMysql(handle, checked, { params: statement.params, options });
     },
     listTables: (schema, options) => listMysqlTables(handle, schema, options),
     describeTable: (table, options) => describeMysqlTable(handle, table, options),
     execute: ({ sql, params }, options) =>
       writable(async () => {
-        const checked = checkMysqlWrite(sql, rules);
+        const checked = await checkWrite(sql, options);
         return executeMysql(handle, { statement: { sql: checked.sql, params }, checked, options });
       }),
     preview: ({ sql, params }, options) =>
       writable(async () => {
-        const checked = checkMysqlWrite(sql, rules);
+        const checked = await checkWrite(sql, options);
         return previewMysql(handle, { statement: { sql: checked.sql, params }, checked, options });
       }),
     close: () => handle.sessions.close(),
@@ -92,26 +101,25 @@ function database(handle: MysqlHandle, rules: MysqlRules): Database {
 }
 
 interface Explaining {
-  readonly statement: Statement;
+  readonly params: Statement['params'];
   readonly options: RunOptions;
 }
 
 async function explainMysql(
   handle: MysqlHandle,
-  rules: MysqlRules,
-  { statement, options }: Explaining,
+  checked: MysqlStatement | MysqlWrite,
+  { params, options }: Explaining,
 ): Promise<RowSet> {
-  const isWrite = rules.access === 'readwrite' && /^\s*(?:insert|replace|update|delete)\b/i.test(statement.sql);
-  const checked = isWrite ? checkMysqlWrite(statement.sql, rules) : checkMysqlRead(statement.sql, rules);
   if (PLANS.includes(checked.verb)) {
     const text = `A plan exists for SELECT, WITH, VALUES and TABLE, not for ${checked.verb}. Send that statement with db_query.`;
     throw new DatabaseFailure('STATEMENT_REFUSED', text);
   }
-  if ('callsStoredFunction' in checked && checked.callsStoredFunction) {
+  const isWrite = 'callsStoredFunction' in checked;
+  if (isWrite && checked.callsStoredFunction) {
     const text = 'The statement calls a stored function, which EXPLAIN may run. Send it without that function.';
     throw new DatabaseFailure('STATEMENT_REFUSED', text);
   }
-  const explained = { sql: `EXPLAIN ${checked.sql}`, params: statement.params };
+  const explained = { sql: `EXPLAIN ${checked.sql}`, params };
   return readMysql(handle, explained, { ...options, isWritable: isWrite, allowsText: true });
 }
 

@@ -78,6 +78,32 @@ describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
     expect(failed).toEqual([]);
   });
 
+  verifies(
+    'B2',
+    'refuses a stored function with the name of a keyword or of a function that the server lacks',
+    async () => {
+      const names = ['rollup', 'columns', 'bin_to_uuid', 'is_uuid', 'any_value'];
+      const calls = names.map((name) => `SELECT ${name}(1)`);
+      const lock = `RETURNS INT RETURN GET_LOCK('${bench.schema}', 0)`;
+      for (const name of names) await bench.run(`CREATE FUNCTION \`${name}\`(n INT) ${lock}`);
+      const outcome = (from: Database, sql: string) =>
+        from.query({ sql, params: [] }, runOptions()).then(
+          () => 'ran',
+          (error: Error & { code: string }) => error.code,
+        );
+      for (const role of ['root', 'reader'] as const) {
+        const fresh = await bench.open(role);
+        const outcomes = [];
+        for (const sql of calls) outcomes.push(await outcome(fresh, sql));
+        expect(outcomes).toEqual(calls.map(() => 'STATEMENT_REFUSED'));
+        expect(await outcome(fresh, "SELECT CONCAT('a'), COUNT(*) FROM orders WHERE id IN (1)")).toBe('ran');
+      }
+      const trusting = await bench.open('reader', { allowFunctions: ['is_uuid'] });
+      expect(await outcome(trusting, 'SELECT is_uuid(1)')).toBe('ran');
+      for (const name of names) await bench.run(`DROP FUNCTION \`${name}\``);
+    },
+  );
+
   verifies('B2', 'refuses by its transaction alone what the check has not seen', async () => {
     // The view and the function are the operator's own. Their names tell nothing.
     const trusting = await bench.open('root', { allowFunctions: ['writes_row'] });

@@ -8,6 +8,8 @@ export interface MysqlRules {
   readonly allowDdl: boolean;
   /** Names in capitals, some with their schema: `SHOP.PRICE_OF`. */
   readonly allowFunctions: ReadonlySet<string>;
+  /** Stored functions, in capitals, that have the name of a built-in function or a keyword. */
+  readonly storedFunctions: ReadonlySet<string>;
   readonly mode: SqlMode;
 }
 
