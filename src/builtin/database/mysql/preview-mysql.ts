@@ -1,5 +1,6 @@
 import { DatabaseFailure } from '../database-failure.ts';
 import type { MysqlChange } from './execute-mysql.ts';
+import { mysqlErrorNumber } from './mysql-failure.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
 
 const MAX_PREVIEW_MS = 2000;
@@ -25,10 +26,16 @@ export async function previewMysql(handle: MysqlHandle, { statement, checked, op
       plan.rows,
     );
   } catch (error) {
-    if (error instanceof DatabaseFailure && error.code !== 'CANCELLED') return noEstimate(error.message);
+    if (error instanceof DatabaseFailure && error.code !== 'CANCELLED' && !isCertain(error))
+      return noEstimate(error.message);
     throw error;
   }
 }
+
+/** Errors that the statement itself would get: unknown database, column or table, no privilege, no valid SQL. */
+const CERTAIN: ReadonlySet<number | undefined> = new Set([1049, 1054, 1064, 1142, 1146]);
+
+const isCertain = ({ cause }: DatabaseFailure): boolean => CERTAIN.has(mysqlErrorNumber(cause));
 
 const noEstimate = (reason: string): string => `No estimate: ${reason.replace(/\.$/, '')}.`;
 
