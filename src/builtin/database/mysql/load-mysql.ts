@@ -42,7 +42,8 @@ function driverOptions({ host, port, user, password, database, ssl }: MysqlAddre
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
-    ...(ssl && { ssl: { rejectUnauthorized: true } }),
+    // Without verifyIdentity the driver accepts a certificate of any name.
+    ...(ssl && { ssl: { rejectUnauthorized: true, verifyIdentity: true } }),
     charset: 'utf8mb4',
     connectTimeout: CONNECT_MS,
     // FOUND_ROWS: affected rows are matched rows. No files of this machine are sent to the server.

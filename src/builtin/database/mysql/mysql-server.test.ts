@@ -68,6 +68,17 @@ describe('a MySQL connection', () => {
     });
   });
 
+  verifies('B2', 'has the driver check the certificate and its name', async () => {
+    const given: unknown[] = [];
+    const driver = await loadMysql('shop', async () => ({
+      default: { createConnection: (options: { readonly ssl?: unknown }) => given.push(options.ssl) },
+    }));
+    const address = { host: 'db.example.com', port: 1, user: undefined, password: undefined, database: undefined };
+    driver.connect({ ...address, ssl: true });
+    driver.connect({ ...address, ssl: false });
+    expect(given).toEqual([{ rejectUnauthorized: true, verifyIdentity: true }, undefined]);
+  });
+
   verifies('B2', 'knows how the mode of its sessions quotes', () => {
     const mode = (sqlMode: string) => sqlModeOf({ isMariadb: true, sqlMode, warnings: [] });
     expect(mode('ANSI,ANSI_QUOTES,IGNORE_SPACE')).toEqual({ ansiQuotes: true, noBackslashEscapes: false });
