@@ -20,12 +20,12 @@ await check('biome', step(['biome', 'check', '--error-on-warnings', '.']));
 await check('depcruise', step(['depcruise', 'src']));
 await check('tsc', tsc);
 await vitest();
-const conformance = step(['node', 'tools/conformance.mjs']);
+const roles = ['client', 'server'].map((role) => ({ role, outcome: step(['node', 'tools/conformance.mjs', role]) }));
 // Builds dist/, which the examples import.
 await check('pack and run', step(['node', 'tools/pack-smoke.mjs']));
 for (const example of examples())
   await check(`examples/${example}`, step(['node', join('examples', example, 'run.ts')]));
-await check('conformance', conformance);
+for (const { role, outcome } of roles) await check(`conformance as ${role}`, outcome);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`);
 process.exitCode = total.failed > 0 || (process.env.CI && total.skipped > 0) ? 1 : 0;

@@ -47,8 +47,9 @@ verifies('L6', 'prints one line per step, and counts tests and steps in the last
       '✓ vitest (40 passed) n s',
       '✓ pack and run n s',
       '✓ examples/hello n s',
-      '✓ conformance n s',
-      '46 passed, 0 failed\n',
+      '✓ conformance as client n s',
+      '✓ conformance as server n s',
+      '47 passed, 0 failed\n',
     ].join('\n'),
   });
 });
@@ -61,27 +62,27 @@ it('shows the output of a failed step, and runs the later ones', () => {
   expect(stdout).toContain('✗ tsc n s\na type is wrong\n✓ vitest');
   expect(stdout).toContain('a story that went wrong');
   expect(stdout).not.toContain('output of biome');
-  expect(stdout).toMatch(/\n44 passed, 2 failed\n$/);
+  expect(stdout).toMatch(/\n45 passed, 2 failed\n$/);
   expect(code).toBe(1);
 });
 
 it('counts and shows failed tests', () => {
   const { code, stdout } = check({ 'node_modules/.bin/vitest': report({ numPassedTests: 38, numFailedTests: 2 }) });
   expect(stdout).toContain('✗ vitest (38 passed, 2 failed) n s\noutput of vitest\n');
-  expect(stdout).toMatch(/\n44 passed, 2 failed\n$/);
+  expect(stdout).toMatch(/\n45 passed, 2 failed\n$/);
   expect(code).toBe(1);
 });
 
 it('counts a test file that does not load, and a vitest that dies, as failures', () => {
   const broken = report({ testResults: [{ status: 'failed', assertionResults: [] }] });
-  expect(check({ 'node_modules/.bin/vitest': broken }).stdout).toMatch(/\n6 passed, 1 failed\n$/);
-  expect(check({ 'node_modules/.bin/vitest': shell('kill -9 $$') }).stdout).toMatch(/\n6 passed, 1 failed\n$/);
+  expect(check({ 'node_modules/.bin/vitest': broken }).stdout).toMatch(/\n7 passed, 1 failed\n$/);
+  expect(check({ 'node_modules/.bin/vitest': shell('kill -9 $$') }).stdout).toMatch(/\n7 passed, 1 failed\n$/);
 });
 
 it('counts skipped tests, and fails the run in CI', () => {
   const changed = { 'node_modules/.bin/vitest': report({ numPassedTests: 30, numPendingTests: 3 }) };
   const here = check(changed);
-  expect(here.stdout).toMatch(/\n36 passed, 0 failed, 3 skipped\n$/);
+  expect(here.stdout).toMatch(/\n37 passed, 0 failed, 3 skipped\n$/);
   expect(here.code).toBe(0);
   expect(check(changed, { CI: 'true' }).code).toBe(1);
 });
