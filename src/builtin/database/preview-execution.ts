@@ -3,7 +3,7 @@ import type { CallPreview } from '../../core/records/call-preview.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { ToolFailure } from '../tool-failure.ts';
 import type { Connections } from './connections.ts';
-import type { ConnectionOptions, Statement } from './database.ts';
+import type { ConnectionOptions, Database, Statement } from './database.ts';
 import { DatabaseFailure } from './database-failure.ts';
 import { readExecution } from './execute.ts';
 import { MAX_RESULT_BYTES } from './run-on.ts';
@@ -11,6 +11,7 @@ import { MAX_RESULT_BYTES } from './run-on.ts';
 // An approver does not wait longer for an estimate.
 const ESTIMATE_MS = 2000;
 const OPEN_MS = 15_000;
+const NEVER = new AbortController().signal;
 const MAX_SHOWN_PARAMS = 100;
 const MAX_SHOWN_CHARS = 500;
 
@@ -35,24 +36,47 @@ interface Execution {
   readonly statement: Statement;
 }
 
+/** Throws if the database does not open in time: a statement that was not checked reaches no approver. */
 async function estimateOf(
   connections: Connections,
-  { connection, statement }: Execution,
+  { connection: { name }, statement }: Execution,
   signal: AbortSignal,
 ): Promise<string> {
-  // A statement that cannot be checked because its database does not open is refused.
-  return connections.use(connection.name, { signal, timeoutMs: OPEN_MS }, async (database) => {
-    try {
-      const limits = { maxRows: 1, maxBytes: MAX_RESULT_BYTES, timeoutMs: ESTIMATE_MS, signal };
-      return await database.preview(statement, limits);
-    } catch (thrown) {
-      // The statement is checked again when it runs.
-      const isLate = thrown instanceof DatabaseFailure && (thrown.code === 'TIMED_OUT' || thrown.code === 'CANCELLED');
-      if (isLate) return `No estimate: the database has not answered within ${ESTIMATE_MS / 1000} s.`;
-      throw thrown;
-    }
+  const { promise: unopened, reject } = Promise.withResolvers<never>();
+  let isOpen = false;
+  const giveUp = () => void (isOpen || reject(notOpen(name)));
+  // The opening goes on without this call: the next one finds the database open.
+  const estimate = connections.use(name, { signal: NEVER, timeoutMs: OPEN_MS }, (database) => {
+    isOpen = true;
+    return estimateIn(database, statement, signal);
   });
+  estimate.catch(() => {}); // Reported by the race, unless this call has given up.
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    return await Promise.race([estimate, unopened]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
 }
+
+async function estimateIn(database: Database, statement: Statement, signal: AbortSignal): Promise<string> {
+  try {
+    const limits = { maxRows: 1, maxBytes: MAX_RESULT_BYTES, timeoutMs: ESTIMATE_MS, signal };
+    return await database.preview(statement, limits);
+  } catch (thrown) {
+    // The statement is checked again when it runs.
+    const isLate = thrown instanceof DatabaseFailure && (thrown.code === 'TIMED_OUT' || thrown.code === 'CANCELLED');
+    if (isLate) return `No estimate: the database has not answered within ${ESTIMATE_MS / 1000} s.`;
+    throw thrown;
+  }
+}
+
+const notOpen = (name: string): DatabaseFailure =>
+  new DatabaseFailure(
+    'TIMED_OUT',
+    `The connection ${name} is still opening, so the statement was not checked. Call again.`,
+  );
 
 function textOf({ name, type }: ConnectionOptions, { sql, params }: Statement, estimate: string): string {
   const shown = params.slice(0, MAX_SHOWN_PARAMS).map((value: Json, at) => {
