@@ -34,12 +34,12 @@ function startThread(): Thread {
   const waiting: { readonly sql: string; readonly resolve: (reply: ParserReply) => void }[] = [];
 
   /** Replies to the statement in the parser, and gives those behind it to another thread. */
-  function end(): void {
+  function end(reply: ParserReply): void {
     if (thread.isBroken) return;
     thread.isBroken = true;
     void worker.terminate();
     const [first, ...others] = waiting.splice(0);
-    first?.resolve({ broken: true });
+    first?.resolve(reply);
     for (const { sql, resolve } of others) void parseInThread(sql).then(resolve);
   }
 
@@ -55,14 +55,17 @@ function startThread(): Thread {
     },
   };
   worker.on('message', (reply: ParserReply) => {
-    if ('broken' in reply) return end();
+    if ('broken' in reply) return end(reply);
     waiting.shift()?.resolve(reply);
     const next = waiting[0];
     if (next) worker.postMessage(next.sql);
     else worker.unref(); // An idle thread keeps no process alive.
   });
-  worker.on('error', end);
-  worker.on('exit', end);
+  worker.on('error', (error) => end(isOutOfMemory(error) ? { broken: true } : { missing: String(error) }));
+  worker.on('exit', () => end({ broken: true }));
   worker.unref();
   return thread;
 }
+
+const isOutOfMemory = (error: unknown): boolean =>
+  (error as { readonly code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
