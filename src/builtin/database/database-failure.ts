@@ -29,3 +29,10 @@ export class DatabaseFailure extends ToolFailure {
     this.code = code;
   }
 }
+
+/** Returns the failure of a statement whose values do not fit its parameters. */
+export const wrongParamCount = (expected: number, given: number): DatabaseFailure =>
+  new DatabaseFailure(
+    'INPUT_INVALID',
+    `The statement has ${expected} parameters, and params has ${given} values. Send ${expected}.`,
+  );

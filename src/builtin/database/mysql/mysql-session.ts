@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Connection, FieldPacket, PrepareStatementInfo, QueryError, ResultSetHeader } from 'mysql2';
 import type { Json } from '../../../core/call.ts';
 import type { Column, Statement } from '../database.ts';
-import { DatabaseFailure } from '../database-failure.ts';
+import { DatabaseFailure, wrongParamCount } from '../database-failure.ts';
 import type { MysqlDriver } from './load-mysql.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 import { mysqlErrorNumber } from './mysql-failure.ts';
@@ -97,7 +97,7 @@ export class MysqlSession {
     const prepared = await this.#prepare(sql, limits.allowsText && params.length === 0);
     if (!prepared) return this.#collect(() => this.#connection.query(sql) as unknown as RowEvents, limits);
     const { length } = (prepared as unknown as { readonly parameters: readonly unknown[] }).parameters;
-    if (length !== params.length) throw wrongCount(length, params.length);
+    if (length !== params.length) throw wrongParamCount(length, params.length);
     return this.#collect(() => prepared.execute(params.map(this.#driver.toParameter)), limits);
   }
 
@@ -211,12 +211,6 @@ function cut(connection: Connection): void {
   connection.destroy();
   streamOf(connection).destroy();
 }
-
-const wrongCount = (expected: number, given: number): DatabaseFailure =>
-  new DatabaseFailure(
-    'INPUT_INVALID',
-    `The statement has ${expected} parameters, and params has ${given} values. Send ${expected}.`,
-  );
 
 function rowCollector({ maxRows, maxBytes, endsAtLimit }: RowLimits) {
   let columns: readonly Column[] = [];

@@ -1,25 +1,19 @@
-import { DatabaseFailure } from '../database-failure.ts';
+import { DatabaseFailure, wrongParamCount } from '../database-failure.ts';
 import type { MysqlChange } from './execute-mysql.ts';
 import { mysqlErrorNumber } from './mysql-failure.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
 
-const MAX_PREVIEW_MS = 2000;
-
 /** Returns the estimate of a writing statement for its approver. The statement is not run. */
 export async function previewMysql(handle: MysqlHandle, { statement, checked, options }: MysqlChange): Promise<string> {
   const { sql, params } = statement;
-  if (params.length !== checked.parameters) {
-    const text = `The statement has ${checked.parameters} parameters, and params has ${params.length} values. Send ${checked.parameters}.`;
-    throw new DatabaseFailure('INPUT_INVALID', text);
-  }
+  if (params.length !== checked.parameters) throw wrongParamCount(checked.parameters, params.length);
   if (checked.isDefinition) return noEstimate('there is none for a definition, which commits at once');
   if (checked.callsStoredFunction) return noEstimate('it calls a stored function, which EXPLAIN may run');
-  const timeoutMs = Math.min(options.timeoutMs, MAX_PREVIEW_MS);
   try {
     const plan = await readMysql(
       handle,
       { sql: `EXPLAIN ${sql}`, params },
-      { ...options, timeoutMs, isWritable: true, allowsText: true },
+      { ...options, isWritable: true, allowsText: true },
     );
     return describePlan(
       plan.columns.findIndex(({ name }) => name === 'rows'),

@@ -5,8 +5,6 @@ import { estimateRows } from './estimate-rows.ts';
 import { type DatabaseParts, statementRunner } from './statement-runner.ts';
 import { statementPreparer } from './statements/prepare-statement.ts';
 
-const PREVIEW_MS = 2_000;
-
 /** Returns the database on an open pool. */
 export function postgresDatabase(parts: DatabaseParts, warnings: readonly string[]): Database {
   const prepare = statementPreparer(parts.connection);
@@ -48,14 +46,8 @@ export function postgresDatabase(parts: DatabaseParts, warnings: readonly string
       const prepared = await prepare(statement, 'write');
       const { kind, words } = prepared.checked;
       if (kind === 'define') return `No estimate: ${words} changes definitions, not single rows.`;
-      const limits = { ...options, maxRows: 1, timeoutMs: Math.min(options.timeoutMs, PREVIEW_MS) };
-      try {
-        const { rows } = await read(prepared, 'EXPLAIN (FORMAT JSON) ', limits);
-        return describeEstimate(words, estimateRows(rows[0]?.[0]));
-      } catch (error) {
-        if (!(error instanceof DatabaseFailure) || error.code !== 'TIMED_OUT') throw error;
-        return `No estimate: the database did not answer within ${limits.timeoutMs} ms.`;
-      }
+      const { rows } = await read(prepared, 'EXPLAIN (FORMAT JSON) ', { ...options, maxRows: 1 });
+      return describeEstimate(words, estimateRows(rows[0]?.[0]));
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/call.ts';
-import { DatabaseFailure } from '../database-failure.ts';
+import { DatabaseFailure, wrongParamCount } from '../database-failure.ts';
 import { exactJson, exactNumber } from '../exact-values.ts';
 
 type Decode = (text: string) => Json;
@@ -40,11 +40,7 @@ export function toParams(params: readonly Json[], expected: number): readonly (s
   if (params.length > MAX_PARAMS) {
     throw invalid(`There are ${params.length} values in params, and ${MAX_PARAMS} are allowed.`);
   }
-  if (params.length !== expected) {
-    throw invalid(
-      `The statement has ${expected} parameters, and params has ${params.length} values. Send ${expected}.`,
-    );
-  }
+  if (params.length !== expected) throw wrongParamCount(expected, params.length);
   return params.map((value, at) => {
     const text = toText(value);
     if (text?.includes('\0')) throw invalid(`The value ${at + 1} of params contains a NUL. Remove it.`);
