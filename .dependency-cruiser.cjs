@@ -15,6 +15,9 @@ const MAY_IMPORT = {
   upstream: ['core', 'files', 'config', 'store', 'wire', 'schema', 'egress', 'process'],
   catalog: ['core', 'config', 'store', 'upstream', 'schema', 'translate'],
   govern: ['core', 'config', 'store', 'schema', 'cel', 'egress', 'process'],
+  // Workflows reach tools by `dispatch`, which they are given.
+  workflow: ['core', 'schema', 'cel', 'store'],
+  agent: ['core'],
   // SQLite runs in children.
   builtin: ['core', 'wire', 'schema', 'process'],
   'heddle.ts': ['core', 'config'],
@@ -35,6 +38,8 @@ const MAY_IMPORT = {
       'schema',
       'cel',
       'egress',
+      'workflow',
+      'agent',
     ],
     'heddle.ts',
   ],

@@ -1,4 +1,5 @@
-import type { Facts, JsonObject, Target } from './core/call.ts';
+import type { Facts } from './core/call/facts.ts';
+import type { JsonObject, Target } from './core/call.ts';
 import { withPlainNumbers } from './core/exact-numbers.ts';
 import type { Category, Hit } from './core/records/listing.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
@@ -13,9 +14,11 @@ import { type SignInApi, signInApi } from './library/sign-in-api.ts';
 import { type HeddleOptions, openHeddle as open } from './open-heddle.ts';
 import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
 
+export type { Facts } from './core/call/facts.ts';
 export type { Choice, Field } from './core/call/form.ts';
-export type { Facts, InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
-export { type ErrorCode, type Fault, HeddleError, UpstreamError } from './core/errors.ts';
+export type { InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
+export type { ErrorCode, Fault } from './core/error-codes.ts';
+export { HeddleError, UpstreamError } from './core/errors.ts';
 export type {
   Approval,
   ApprovalDecision,

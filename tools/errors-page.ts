@@ -1,7 +1,7 @@
 // Writes docs/errors.md from the table of errors.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERRORS, type Fault } from '../src/core/errors.ts';
+import { ERRORS, type Fault } from '../src/core/error-codes.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

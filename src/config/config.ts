@@ -1,6 +1,6 @@
 import type { Condition } from '../cel/condition.ts';
 import type { JsonObject } from '../core/call.ts';
-import type { ErrorCode } from '../core/errors.ts';
+import type { ErrorCode } from '../core/error-codes.ts';
 import type { ServerEntry, Settings } from './schema/schema.ts';
 
 /** A position in a file; line and column count from 1. */

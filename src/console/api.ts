@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller, JsonObject } from '../core/call.ts';
-import { type ErrorCode, HeddleError } from '../core/errors.ts';
+import type { ErrorCode } from '../core/error-codes.ts';
+import { HeddleError } from '../core/errors.ts';
 import { VERSION } from '../core/version.ts';
 import type { Heddle } from '../heddle.ts';
 import { APPROVALS_PATH, answerApprovals } from './approval-api.ts';

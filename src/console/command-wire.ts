@@ -1,5 +1,6 @@
 import type { Call, Continuation, InputResponses, JsonObject, Result, Target } from '../core/call.ts';
-import { type ErrorCode, HeddleError, UpstreamError } from '../core/errors.ts';
+import type { ErrorCode } from '../core/error-codes.ts';
+import { HeddleError, UpstreamError } from '../core/errors.ts';
 
 /** The prefix of the routes by which a command uses a running gateway. Each takes a POST with a JSON object. */
 export const COMMAND_ROUTES = '/api/command/';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { ERRORS, type ErrorCode, HeddleError, UpstreamError } from './errors.ts';
+import { ERRORS, type ErrorCode } from './error-codes.ts';
+import { HeddleError, UpstreamError } from './errors.ts';
 
 it('recognises errors of another copy of Heddle by their brand', async () => {
   const copy: typeof import('./errors.ts') = await import(`./errors.ts?${'copy'}`);

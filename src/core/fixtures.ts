@@ -1,4 +1,5 @@
-import type { Caller, DecidedCall, Decision, Facts, Handler, ResolvedCall, Result, Target } from './call.ts';
+import type { Facts } from './call/facts.ts';
+import type { Caller, DecidedCall, Decision, Handler, ResolvedCall, Result, Target } from './call.ts';
 import type { ServerStatus } from './records/server-status.ts';
 
 /** A client of the gateway. */

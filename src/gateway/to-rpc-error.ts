@@ -1,5 +1,6 @@
 import type { Call, ClientCapabilities, JsonObject } from '../core/call.ts';
-import { type ErrorCode, type Fault, HeddleError } from '../core/errors.ts';
+import type { ErrorCode, Fault } from '../core/error-codes.ts';
+import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { Facts, JsonObject, Target } from '../core/call.ts';
+import type { JsonObject, Target } from '../core/call.ts';
 import { ada, aTarget } from '../core/fixtures.ts';
 import { decider, deniesServer, type Policy } from './decide.ts';
 
@@ -21,9 +21,9 @@ const policyOf = ({ mode = 'guarded', rules = {}, servers = {} }: Written): Poli
 const decide = (written: Written, target: Target, input?: JsonObject) =>
   decider(policyOf(written))(ada, target, input && { input });
 const effect = (...asked: Parameters<typeof decide>) => decide(...asked).effect;
-const tool = (server: string, name: string, facts: Partial<Facts> = {}) =>
+const tool = (server: string, name: string, facts: Partial<Target['facts']> = {}) =>
   aTarget({ publicName: `mcp__${server}__${name}`, servers: [server], name, facts });
-const pooled = (name: string, facts: Partial<Facts> = {}) =>
+const pooled = (name: string, facts: Partial<Target['facts']> = {}) =>
   aTarget({ publicName: `mcp__p__${name}`, servers: ['a', 'b'], name, group: 'p', shownAs: name, facts });
 
 const EFFECTS = ['deny', 'ask', 'allow'] as const;

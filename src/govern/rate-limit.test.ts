@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { compose, type RateLimit, type ResolvedCall } from '../core/call.ts';
+import type { RateLimit } from '../core/call/facts.ts';
+import { compose, type ResolvedCall } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, ada, answers, aTarget } from '../core/fixtures.ts';
 import { type RateLimits, rateLimit, rates } from './rate-limit.ts';

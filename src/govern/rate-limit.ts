@@ -2,8 +2,9 @@ import type { ServerConfig } from '../config/config.ts';
 import type { Settings } from '../config/schema/schema.ts';
 import { BoundedMap } from '../core/bounded-map.ts';
 import { nameAt } from '../core/call/equivalent.ts';
+import type { RateLimit } from '../core/call/facts.ts';
 import { nameFor } from '../core/call/name-for.ts';
-import type { RateLimit, ResolvedCall, Result, Stage } from '../core/call.ts';
+import type { ResolvedCall, Result, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { type Clock, monotonicClock, steadyClock } from '../core/time.ts';
 import {

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { compose, type DecidedCall, type Facts, type Result } from '../core/call.ts';
+import type { Facts } from '../core/call/facts.ts';
+import { compose, type DecidedCall, type Result } from '../core/call.ts';
 import { aCall, ada, aTarget, grace, text } from '../core/fixtures.ts';
 import { decides, type RealStore, realStore } from './fixtures.ts';
 import { recordIntent } from './record-intent.ts';

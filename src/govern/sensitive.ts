@@ -1,4 +1,5 @@
-import type { Call, Json, JsonObject, Taint } from '../core/call.ts';
+import type { Taint } from '../core/call/facts.ts';
+import type { Call, Json, JsonObject } from '../core/call.ts';
 
 /** Words that make a call look sensitive: one pattern that finds any, and patterns with the `g` flag for each match. */
 interface WordPattern {

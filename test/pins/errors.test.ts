@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { ERRORS } from '../../src/core/errors.ts';
+import { ERRORS } from '../../src/core/error-codes.ts';
 import { verifies } from '../requirements.ts';
 
 // Scripts rely on every line of this: a change here is a change of the interface, and goes into CHANGELOG.md.
@@ -14,6 +14,15 @@ const PINNED = {
   TRANSPORT_UNSUPPORTED: ['caller', 3],
   SANDBOX_UNAVAILABLE: ['caller', 3],
   DRIVER_MISSING: ['caller', 3],
+  WORKFLOW_INVALID: ['caller', 3],
+  RUN_FAILED: ['upstream', 1],
+  RUN_IN_DOUBT: ['upstream', 9],
+  RUN_OWNED: ['caller', 2],
+  RUN_LEASE_LOST: ['internal', 70],
+  RUN_TOO_NEW: ['caller', 2],
+  EXPRESSION_FAILED: ['caller', 2],
+  CODE_FAILED: ['caller', 1],
+  CODE_LIMIT_EXCEEDED: ['caller', 1],
   SERVER_UNTRUSTED: ['caller', 3],
   SERVER_DISABLED: ['caller', 3],
   AUTH_NEEDED: ['upstream', 4],

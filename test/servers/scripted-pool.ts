@@ -1,6 +1,7 @@
 import { someMetrics } from '../../src/catalog/fixtures.ts';
 import { type InvokeOptions, invoke } from '../../src/catalog/routing/invoke.ts';
-import type { Facts, ResolvedCall, Result } from '../../src/core/call.ts';
+import type { Facts } from '../../src/core/call/facts.ts';
+import type { ResolvedCall, Result } from '../../src/core/call.ts';
 import { HeddleError, UpstreamError } from '../../src/core/errors.ts';
 import { aCall, aStatus, aTarget } from '../../src/core/fixtures.ts';
 import type { Connection } from '../../src/upstream/connection.ts';

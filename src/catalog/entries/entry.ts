@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Equivalent, Facts, JsonObject, RateLimit, Target } from '../../core/call.ts';
+import type { Facts, RateLimit } from '../../core/call/facts.ts';
+import type { Equivalent, JsonObject, Target } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { checkPrompt, checkTool } from './check-definition.ts';
 import { isUnprintable, skeleton } from './confusable.ts';

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { ServerEntry } from '../../config/schema/schema.ts';
-import type { Facts, JsonObject } from '../../core/call.ts';
+import type { Facts } from '../../core/call/facts.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { plainFacts } from '../../core/fixtures.ts';
 import { anEntry, catalogOf, tool } from '../fixtures.ts';
 import { factsOf, strictest } from './facts.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerEntry } from '../../config/schema/schema.ts';
-import type { Facts, JsonObject, RateLimit, Taint } from '../../core/call.ts';
+import type { Facts, RateLimit, Taint } from '../../core/call/facts.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 
 /** The configuration that determines the facts of a server's tools. */

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { answers, fails, hangs, openPool } from '../../../test/servers/scripted-pool.ts';
-import type { Facts, Result } from '../../core/call.ts';
+import type { Facts } from '../../core/call/facts.ts';
+import type { Result } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
 
 const HEDGED = { readOnly: true, hedgeAfterMs: 50 } as const;

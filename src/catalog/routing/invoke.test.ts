@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { type Fault, faultyServer } from '../../../test/servers/faulty-server.ts';
-import type { Facts, Handler, ResolvedCall, Result, RoutingOptions } from '../../core/call.ts';
+import type { Facts } from '../../core/call/facts.ts';
+import type { Handler, ResolvedCall, Result, RoutingOptions } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { aCall, aStatus, aTarget } from '../../core/fixtures.ts';
 import type { Connect, Connection } from '../../upstream/connection.ts';

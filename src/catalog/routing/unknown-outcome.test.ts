@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { serveTools } from '../../builtin/serve-tools.ts';
+import type { Facts } from '../../core/call/facts.ts';
 import { OUTCOME_META } from '../../core/call/repeatable.ts';
-import type { Facts, JsonObject } from '../../core/call.ts';
+import type { JsonObject } from '../../core/call.ts';
 import { aCall, aTarget } from '../../core/fixtures.ts';
 import { withoutReserved } from '../../gateway/reserved-meta.ts';
 import { openWorld, someMetrics } from '../fixtures.ts';

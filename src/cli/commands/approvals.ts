@@ -1,5 +1,6 @@
 import { approvalEnded } from '../../core/call/approval-ended.ts';
-import { ERRORS, HeddleError } from '../../core/errors.ts';
+import { ERRORS } from '../../core/error-codes.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { Approval, ApprovalStatus, ApprovalVerdict } from '../../core/records/approval.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Approvals } from '../../heddle.ts';

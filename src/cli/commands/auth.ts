@@ -1,5 +1,6 @@
 import type { Target } from '../../core/call.ts';
-import { ERRORS, HeddleError } from '../../core/errors.ts';
+import { ERRORS } from '../../core/error-codes.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { SignIn } from '../../core/records/sign-in.ts';
 import { unknownServer } from '../../core/records/unknown-server.ts';

@@ -4,7 +4,8 @@ import { type Comparison, findImports, type ImportableFile } from '../../config/
 import { HOSTS, type HostName } from '../../config/hosts/hosts.ts';
 import { readConfig } from '../../config/read-config.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
-import { ERRORS, HeddleError } from '../../core/errors.ts';
+import { ERRORS } from '../../core/error-codes.ts';
+import { HeddleError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { CHECK_OPTIONS } from '../edit/check-added.ts';

@@ -1,5 +1,6 @@
 import colors from 'picocolors';
-import { ERRORS, HeddleError } from '../../core/errors.ts';
+import { ERRORS } from '../../core/error-codes.ts';
+import { HeddleError } from '../../core/errors.ts';
 import { escapeJson, oneLine } from '../../core/text/visible-text.ts';
 import { indented } from './escape-control.ts';
 import { printStatement } from './print-line.ts';

@@ -1,5 +1,6 @@
 import colors from 'picocolors';
-import type { Facts, Json, JsonObject, Target } from '../../core/call.ts';
+import type { Facts } from '../../core/call/facts.ts';
+import type { Json, JsonObject, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { following, indented, indentedJson } from './escape-control.ts';

@@ -1,5 +1,5 @@
 import type { Caller, JsonObject } from '../call.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../error-codes.ts';
 import type { ApprovalStatus } from './approval.ts';
 import type { BudgetStatus } from './budget.ts';
 import type { Metrics } from './metrics.ts';

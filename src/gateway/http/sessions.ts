@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
-import { ERRORS } from '../../core/errors.ts';
+import { ERRORS } from '../../core/error-codes.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { INTERNAL_ERROR, SERVER_ERROR } from '../../wire/mcp.ts';

@@ -1,5 +1,6 @@
+import type { Taint } from '../../core/call/facts.ts';
 import { reportWaiting } from '../../core/call/report-waiting.ts';
-import type { Continuation, DecidedCall, InputRequest, ResolvedCall, Result, Taint } from '../../core/call.ts';
+import type { Continuation, DecidedCall, InputRequest, ResolvedCall, Result } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { ApprovalFlow } from '../approvals/approval-flow.ts';
 import { bindingOf } from '../approvals/binding.ts';

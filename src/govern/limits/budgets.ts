@@ -1,7 +1,8 @@
 import { isRepeatable } from '../../core/call/repeatable.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Handler, ResolvedCall, Result } from '../../core/call.ts';
-import { type ErrorCode, HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { ErrorCode } from '../../core/error-codes.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Spending } from '../../store/spending-book.ts';
 import { type BudgetOptions, type BudgetWindow, limitsFor, windowsAt } from './budget-windows.ts';
 

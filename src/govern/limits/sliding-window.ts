@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../core/call.ts';
+import type { RateLimit } from '../../core/call/facts.ts';
 
 /** Calls at almost the same time. They leave the window together, with the last of them. */
 export interface Slot {

@@ -1,6 +1,7 @@
 import type { ConditionValues } from '../../cel/condition.ts';
+import type { Taint } from '../../core/call/facts.ts';
 import { knownCategory } from '../../core/call/known-category.ts';
-import type { CallKind, JsonObject, ResolvedCall, Taint, Target } from '../../core/call.ts';
+import type { CallKind, JsonObject, ResolvedCall, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 
 /** A call as conditions see it. */

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { unknownValue } from '../../cel/unknown-value.ts';
 import { ROLES } from '../../core/call/caller.ts';
-import type { Caller, CallKind, Json, JsonObject, Role, Taint, Target } from '../../core/call.ts';
+import type { Taint } from '../../core/call/facts.ts';
+import type { Caller, CallKind, Json, JsonObject, Role, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
 import { REDACTED } from '../../core/text/redact-text.ts';

@@ -1,7 +1,8 @@
 import type { ConditionResult } from '../../cel/condition.ts';
 import type { LoadedPolicy } from '../../config/config.ts';
 import { BoundedMap } from '../../core/bounded-map.ts';
-import type { Decision, Effect, Taint, Target } from '../../core/call.ts';
+import type { Taint } from '../../core/call/facts.ts';
+import type { Decision, Effect, Target } from '../../core/call.ts';
 import { type Decide, decider, type Policy } from '../decide.ts';
 import { conditionValues, managedView } from './condition-values.ts';
 import { matchesCallers } from './match.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import type { Caller, DecidedCall, Facts } from '../../core/call.ts';
+import type { Facts } from '../../core/call/facts.ts';
+import type { Caller, DecidedCall } from '../../core/call.ts';
 import { aCall, ada, aTarget, text } from '../../core/fixtures.ts';
 import { openTaints } from './taints.ts';
 

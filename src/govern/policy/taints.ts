@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
+import type { Taint } from '../../core/call/facts.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { Caller, DecidedCall, Handler, Result, Taint, Target } from '../../core/call.ts';
+import type { Caller, DecidedCall, Handler, Result, Target } from '../../core/call.ts';
 import type { Clock } from '../../core/time.ts';
 import { keyFilter } from './key-filter.ts';
 

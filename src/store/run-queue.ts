@@ -1,0 +1,37 @@
+import type { Lease } from './lease-book.ts';
+import type { StoredRun } from './run-journal.ts';
+
+/** A process that executes runs. Pid and start time identify it on one machine, also after the pid is used again. */
+export interface RunOwner {
+  readonly id: string;
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** A run that this process owns. The epoch of the lease is its fencing number. */
+export interface ClaimedRun {
+  readonly run: StoredRun;
+  readonly lease: Lease;
+}
+
+export interface ClaimOptions {
+  readonly owner: RunOwner;
+  readonly now: number;
+  readonly limit: number;
+  /** Only these runs, due or not. */
+  readonly only?: readonly string[];
+  /** Tests whether a process is alive. A live owner keeps its runs, a dead one loses them at once. */
+  readonly isAlive: (owner: RunOwner) => boolean;
+}
+
+/** The runs that wait for a process, on the embedded store. On Postgres the durable engine has its own queue. */
+export interface RunQueue {
+  /** Claims runs that are due, or whose owner is dead, the oldest first. */
+  claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
+  /** Extends the leases of an owner. Returns the runs that it has lost. */
+  heartbeat(owner: RunOwner, claimed: readonly ClaimedRun[]): Promise<readonly string[]>;
+  /** Ends the claim of a run. It is due again at `wakeAt`, by a signal, or never. */
+  release(claimed: ClaimedRun, wakeAt?: number): Promise<void>;
+  /** Returns the time at which the next run is due; undefined if none waits for a time. */
+  nextDue(): Promise<number | undefined>;
+}

@@ -1,0 +1,93 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+import type { RunError } from '../../core/records/run.ts';
+
+/** A value in the journal: small ones are in the event, others are stored once by their SHA-256. */
+export type StoredValue = { readonly inline: Json } | { readonly sha256: string; readonly bytes: number };
+
+/** A call of a tool by a step. */
+export interface StepCall {
+  readonly tool: string;
+  readonly input: JsonObject;
+  /** Counts from 1. Each attempt is a call of its own. */
+  readonly attempt: number;
+  /** `auto` or a key: the server treats all attempts as one call, so a call in doubt is sent again. */
+  readonly idempotency?: 'auto' | 'none' | { readonly key: string };
+  readonly onInDoubt: 'retry' | 'fail' | 'ask';
+  readonly timeoutMs?: number;
+  /** Aborts when the step has lost a race, timed out or was cancelled. */
+  readonly signal: AbortSignal;
+}
+
+/** The end of a call. `mayHaveActed`: the call failed, and it is unknown whether it had effects. */
+export type StepEnd =
+  | {
+      readonly ok: true;
+      /** The server's result object. */
+      readonly value: StoredValue;
+      readonly isError: boolean;
+      readonly server: string;
+      readonly latencyMs: number;
+      readonly endedAt: number;
+    }
+  | {
+      readonly ok: false;
+      readonly error: RunError;
+      readonly mayHaveActed: boolean;
+      /** The error says that no server had the call, or that it may be repeated. */
+      readonly isRetryable: boolean;
+      readonly retryAfterMs?: number;
+      readonly endedAt: number;
+    };
+
+/** An approval step: bound to its run, its path and the digest of these values. */
+export interface ApprovalAsk {
+  readonly title: string;
+  readonly show?: Json;
+  readonly schema?: JsonObject;
+  readonly approvers?: readonly string[];
+  readonly quorum: number;
+  readonly expiresMs?: number;
+}
+
+export type ApprovalEnd =
+  | { readonly kind: 'approved'; readonly by: readonly string[]; readonly content?: JsonObject }
+  | { readonly kind: 'rejected'; readonly by: readonly string[]; readonly note?: string }
+  | { readonly kind: 'expired' };
+
+/**
+ * The operations of a run that survive a crash. Each has a path that is unique in the run, and its end is recorded: when
+ * the run is executed again, the recorded end is returned at once. Order does not matter: replay may begin branches in
+ * any order. Between these operations the interpreter awaits nothing, so a run whose operations all wait is suspended.
+ */
+export interface Durable {
+  /** Calls a tool. A failed call is an end, not an exception. An abort of `signal` ends it with the code CANCELLED. */
+  call(path: string, call: StepCall): Promise<StepEnd>;
+  /** Waits for the decision of an approver. Holds no timer and no connection. */
+  approve(path: string, ask: ApprovalAsk, signal: AbortSignal): Promise<ApprovalEnd>;
+  /** Waits until a time in milliseconds. */
+  sleep(path: string, until: number, signal: AbortSignal): Promise<void>;
+  /** Records a value once: a winner, the result of code. A later execution gets the recorded one. */
+  record<T extends Json>(path: string, make: () => T | Promise<T>): Promise<T>;
+  /** Records the time of its first call. */
+  now(path: string): Promise<number>;
+  /** Records a random number in [0, 1). */
+  random(path: string): Promise<number>;
+  /** Stores a value if it is large. */
+  store(value: Json): Promise<StoredValue>;
+  load(value: StoredValue): Promise<Json>;
+  /** Appends a line to the log, once per path and type. */
+  log(path: string, line: LogLine): void;
+  /** Marks work outside of the journal. The run is not suspended until the returned function is called. */
+  hold(): () => void;
+  /** Aborts with the reason when the run is cancelled or its time is over. Compensations run after that. */
+  readonly cancelled: AbortSignal;
+}
+
+export interface LogLine {
+  readonly stepId: string;
+  readonly type: 'start' | 'complete' | 'error' | 'skip';
+  readonly message: string;
+}
+
+/** Rejects an operation of a process that has lost its lease. The interpreter never catches it. */
+export class RunInterrupted extends Error {}
