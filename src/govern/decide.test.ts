@@ -118,7 +118,7 @@ verifies('G2', 'readPermission applies to read-only tools, writePermission to al
 });
 
 verifies('G2', 'the mode decides if no rule matches', () => {
-  const worries: readonly Partial<Facts>[] = [{ riskLevel: 'high' }, { destructive: true }, { requiresApproval: true }];
+  const worries = [{ riskLevel: 'high' }, { destructive: true }, { requiresApproval: true }] as const;
   for (const facts of worries) expect(effect({}, tool('s', 't', facts))).toBe('ask');
   for (const facts of [{}, { readOnly: true }]) {
     expect(effect({}, tool('s', 't', facts))).toBe('allow');
