@@ -3,6 +3,11 @@ import type { Json, JsonObject } from '../../core/call.ts';
 /**
  * A workflow in canonical form: plain JSON, the only form that is checked, stored and run. YAML, JSON, TypeScript and
  * the classic form are compiled to it. Defaults of the workflow are merged into its steps.
+ *
+ * A step sees the steps before it in its scope and in the scopes around it. The body of a fan-out or a loop and each
+ * branch of `parallel` are scopes: their steps are not seen outside. The steps of `sequential`, `pipeline` and `switch`
+ * belong to the scope around them. Ids are unique in a scope; the cases of one switch may repeat them. `until`, `while`
+ * and `carry` see the steps of the last iteration, `output` and `compensate` those inside of their step.
  */
 export interface Workflow {
   readonly heddle: 1;
@@ -116,7 +121,8 @@ export interface PipelineStep {
 
 export type PipelinePart =
   | { readonly step: Step }
-  | { readonly transform: Mapping }
+  /** `each`: the mapping uses `$item`, so it is applied to each item of a list. */
+  | { readonly transform: Mapping; readonly each: boolean }
   | { readonly filter: StepCondition }
   | { readonly enrich: ToolUse & { readonly as: string } };
 
@@ -151,17 +157,21 @@ export interface SwitchStep {
 export interface FanoutStep {
   readonly kind: 'fanout';
   readonly items: Mapping;
-  /** The name of the item; default `item`. */
+  /** The name of the item; default `item`. `$index` is its place in the list. */
   readonly as: string;
   readonly steps: readonly Step[];
   readonly maxConcurrency: number;
   readonly tolerate?: { readonly count?: number; readonly percent?: number };
   /** Called once with all results; `$items` has them. */
   readonly merge?: ToolUse;
-  /** `report`: `{items, ok, failed, total}`. `contents`: the classic list of the contents, without failed items. */
+  /**
+   * `report`: `{items, ok, failed, total}`, and `$items` in `merge` is its list. `contents`: the classic list of the
+   * contents, with null for a skipped item; `$items` is that list.
+   */
   readonly shape: 'report' | 'contents';
 }
 
+/** The classic form has `$var.iteration` and `$var.loopResults` (also without `var.`), the rich one `$loop`. */
 export interface LoopStep {
   readonly kind: 'loop';
   /** `while` is tested before the body, `until` after it. */
