@@ -8,8 +8,8 @@ export type WorkflowChoice = string | WorkflowSource;
 /** The workflows of the configuration and those registered at run time. Everybody sees those that `decide` permits. */
 export interface Workflows {
   list(by: Caller): Promise<readonly WorkflowSummary[]>;
-  /** Returns the canonical definition. Throws NAME_UNKNOWN. */
-  get(by: Caller, name: string): Promise<WorkflowSummary & { readonly definition: JsonObject }>;
+  /** Returns the canonical definition. Throws NAME_UNKNOWN, or WORKFLOW_INVALID for a source with an error. */
+  get(by: Caller, workflow: WorkflowChoice): Promise<WorkflowSummary & { readonly definition: JsonObject }>;
   /** Adds a workflow at run time. Throws WORKFLOW_INVALID with the first problem, or NAME_TAKEN. Requires `owner` or `operator`. */
   register(by: Caller, source: WorkflowSource): Promise<WorkflowSummary>;
   /** Removes a registered workflow. Its runs go on. Throws NAME_UNKNOWN. */
