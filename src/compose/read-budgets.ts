@@ -3,7 +3,7 @@ import type { Caller } from '../core/call.ts';
 import type { BudgetStatus } from '../core/records/budget.ts';
 import type { Clock } from '../core/time.ts';
 import { BUDGET_PERIODS, budgetPrincipal, limitsFor, windowAt, windowsAt } from '../govern/limits/budget-windows.ts';
-import type { SpendingBook } from '../store/spending-book.ts';
+import type { SpendingBook } from '../store/approvals/spending-book.ts';
 import type { ActiveConfig } from './active-config.ts';
 
 export interface ReadBudgetsOptions {

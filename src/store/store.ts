@@ -2,16 +2,16 @@ import type { Finding } from '../core/records/finding.ts';
 import type { ApiKeyBook } from './api-key-book.ts';
 import type { ApprovalBox } from './approval-box.ts';
 import type { CallBook } from './approvals/call-book.ts';
+import type { SpendingBook } from './approvals/spending-book.ts';
+import type { StandingBook } from './approvals/standing-book.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { ClientBook } from './client-book.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { ServerBook } from './server-book.ts';
 import type { SignInBook } from './sign-in-book.ts';
-import type { SpendingBook } from './spending-book.ts';
-import type { StandingBook } from './standing-book.ts';
 import type { TokenVault } from './token-vault.ts';
 import type { TraceLog } from './trace-log.ts';
+import type { ClientBook } from './vault/client-book.ts';
 import type { RekeyReport } from './vault/reseal-all.ts';
 
 /** All state that survives a restart. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/time.ts';
 import type { Sent } from '../../govern/sensitive.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
-import type { StandingBook } from '../../store/standing-book.ts';
+import type { StandingBook } from '../../store/approvals/standing-book.ts';
 import type { PermissionOptions } from './entry-permissions.ts';
 
 export interface PolicyCheckOptions extends PermissionOptions {

@@ -5,7 +5,7 @@ import { isObject } from '../../core/json.ts';
 import type { StandingApproval } from '../../core/records/approval.ts';
 import { matchesGlob } from '../../core/text/match-glob.ts';
 import type { Clock } from '../../core/time.ts';
-import type { StandingBook } from '../../store/standing-book.ts';
+import type { StandingBook } from '../../store/approvals/standing-book.ts';
 import { allowsTools, matchesCallers } from '../policy/match.ts';
 
 /** A call that a standing approval may settle. */

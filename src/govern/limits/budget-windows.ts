@@ -2,7 +2,7 @@ import type { Settings } from '../../config/schema/schema.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { BudgetPeriod, BudgetStatus } from '../../core/records/budget.ts';
 import type { Clock } from '../../core/time.ts';
-import type { SpendingBook, SpendingLimit } from '../../store/spending-book.ts';
+import type { SpendingBook, SpendingLimit } from '../../store/approvals/spending-book.ts';
 
 export type BudgetSettings = Settings['budgets'];
 export type BudgetLimits = NonNullable<BudgetSettings['perCaller']>;

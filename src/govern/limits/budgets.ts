@@ -3,7 +3,7 @@ import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Handler, ResolvedCall, Result } from '../../core/call.ts';
 import type { ErrorCode } from '../../core/error-codes.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
-import type { Spending } from '../../store/spending-book.ts';
+import type { Spending } from '../../store/approvals/spending-book.ts';
 import { type BudgetOptions, type BudgetWindow, limitsFor, windowsAt } from './budget-windows.ts';
 
 export interface Budgets {

@@ -1,16 +1,16 @@
 import type { ApprovalBox, OpenedApproval, OpenLimits, ReplaceCondition, StoredApproval } from '../approval-box.ts';
+import type { ChangeWatch } from '../change-watch.ts';
 import { type Statements, sql } from '../statements.ts';
 import { APPROVAL_COLUMNS, approvalQueries, toApprovals } from './approval-queries.ts';
 import { isOpenStatus, toApprovalRow } from './approval-row.ts';
 import { approvalTable, countChange, IS_OPEN } from './approval-tables.ts';
-import type { ApprovalWatch } from './approval-watch.ts';
 import { notAwaited } from './call-rows.ts';
 
 const ALWAYS = { raw: '1 = 1' };
 const DURABLE = { durable: true };
 
 /** Approvals in the table `approvals`. */
-export function approvalBox(statements: Statements, watch: ApprovalWatch): ApprovalBox {
+export function approvalBox(statements: Statements, watch: ChangeWatch): ApprovalBox {
   const table = approvalTable(statements, 'approvals');
   return {
     async open(approval, limits) {

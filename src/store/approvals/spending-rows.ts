@@ -1,7 +1,7 @@
 import { storable } from '../rows.ts';
-import type { Spending, SpendingBook, SpendingLimit } from '../spending-book.ts';
 import { type RawSql, type SqlRow, type SqlStatement, type Statements, sql } from '../statements.ts';
 import { approvalTable } from './approval-tables.ts';
+import type { Spending, SpendingBook, SpendingLimit } from './spending-book.ts';
 
 /** Sums of decimal fractions are off by less: three calls of 0.1 fit a budget of 0.3. */
 const ROUNDING = 1 + 1e-9;

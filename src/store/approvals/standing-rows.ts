@@ -1,7 +1,7 @@
 import type { StandingApproval } from '../../core/records/approval.ts';
-import type { StandingBook } from '../standing-book.ts';
 import { type SqlRow, type Statements, sql } from '../statements.ts';
 import { approvalTable, countChange } from './approval-tables.ts';
+import type { StandingBook } from './standing-book.ts';
 
 const DURABLE = { durable: true };
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
-import type { ClientBook, ClientRegistration } from '../client-book.ts';
 import { type SqlRow, type Statements, sql } from '../statements.ts';
+import type { ClientBook, ClientRegistration } from './client-book.ts';
 import type { RowSealer } from './row-sealer.ts';
 import { nextEpoch, tableIn } from './vault-tables.ts';
 

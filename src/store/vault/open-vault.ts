@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/time.ts';
-import type { ClientBook } from '../client-book.ts';
 import type { LeaseBook } from '../lease-book.ts';
 import type { SignInBook } from '../sign-in-book.ts';
 import type { Statements } from '../statements.ts';
 import type { TokenVault } from '../token-vault.ts';
+import type { ClientBook } from './client-book.ts';
 import { clientBook } from './client-rows.ts';
 import { tokenVault } from './grant-rows.ts';
 import { leaseBook } from './lease-rows.ts';

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../core/call.ts';
 import type { Clock } from '../../core/time.ts';
 import type { AddressSource, NamingDocument } from '../../egress/address-source.ts';
 import type { GuardedFetchOptions, GuardedResponse } from '../../egress/guarded-fetch.ts';
-import type { ClientBook } from '../../store/client-book.ts';
 import type { LeaseBook } from '../../store/lease-book.ts';
 import type { SignInBook } from '../../store/sign-in-book.ts';
 import type { TokenVault } from '../../store/token-vault.ts';
+import type { ClientBook } from '../../store/vault/client-book.ts';
 
 /** Fetches from an address that the configuration or a fetched document names. */
 export type AuthFetch = (

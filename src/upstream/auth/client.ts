@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { OpenRedirect, RedirectNeed } from '../../core/records/sign-in.ts';
 import { isLoopbackUrl } from '../../egress/address-source.ts';
-import type { ClientRegistration } from '../../store/client-book.ts';
+import type { ClientRegistration } from '../../store/vault/client-book.ts';
 import type { AuthorizationServer, AuthParts, ClientAuthMethod, OAuthClient, ProtectedServer } from './auth-parts.ts';
 import { authRefused, quoteRemote } from './auth-refused.ts';
 import { authMethodOf, supportedMethods } from './client-authentication.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { verifies } from '../../test/requirements.ts';
-import type { StandingApproval } from '../core/records/approval.ts';
-import { onEveryDialect } from './fixtures.ts';
-import { openStore } from './open-store.ts';
+import { verifies } from '../../../test/requirements.ts';
+import type { StandingApproval } from '../../core/records/approval.ts';
+import { onEveryDialect } from '../fixtures.ts';
+import { openStore } from '../open-store.ts';
 
 const standingOf = (id: string, change: Partial<StandingApproval> = {}): StandingApproval => ({
   id,

@@ -1,4 +1,4 @@
-import type { StandingApproval } from '../core/records/approval.ts';
+import type { StandingApproval } from '../../core/records/approval.ts';
 
 /** Stores standing approvals, shared by all processes. */
 export interface StandingBook {

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { verifies } from '../../test/requirements.ts';
+import { verifies } from '../../../test/requirements.ts';
+import { onEveryDialect } from '../fixtures.ts';
+import { openStore } from '../open-store.ts';
 import type { ClientRegistration } from './client-book.ts';
-import { onEveryDialect } from './fixtures.ts';
-import { openStore } from './open-store.ts';
 
 const ISSUER = 'https://as.example';
 

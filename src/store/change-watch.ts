@@ -1,26 +1,26 @@
-import { repeatEvery, type Timer } from '../../core/time.ts';
-import type { Statements } from '../statements.ts';
-import { readChanges } from './approval-tables.ts';
+import { repeatEvery, type Timer } from '../core/time.ts';
+import type { Statements } from './statements.ts';
 
-/** Half of the 0.5 s within which a decision of another process arrives. */
-export const WATCH_INTERVAL_MS = 200;
+/** Half of the 0.5 s within which a change by another process arrives. */
+const WATCH_INTERVAL_MS = 200;
 
-/** Reports changes of approvals to watchers. */
-export interface ApprovalWatch {
+/** Reports changes of one part of the store to watchers. */
+export interface ChangeWatch {
   add(onChange: (id?: string) => void): () => void;
   /** Reports a change by this process at once. */
-  changedHere(id: string): void;
+  changedHere(id?: string): void;
   close(): void;
 }
 
-/** Keeps the process alive: a call that waits for an approval has nothing else that does. */
-const waitingTimer: Timer = (delayMs, callback) => {
-  const timer = setTimeout(callback, delayMs);
-  return () => clearTimeout(timer);
-};
+export interface ChangeWatchOptions {
+  readonly statements: Statements;
+  /** Reads the number of changes by all processes. */
+  readonly readChanges: (statements: Statements) => Promise<number>;
+  readonly timer: Timer;
+}
 
 /** Compares the count of changes with the last one seen, while there is a watcher. */
-export function approvalWatch(statements: Statements, timer: Timer = waitingTimer): ApprovalWatch {
+export function changeWatch({ statements, readChanges, timer }: ChangeWatchOptions): ChangeWatch {
   /** By watcher: true until its first report. A change between its own read and `add` must not be lost. */
   const watchers = new Map<object, { readonly onChange: (id?: string) => void; isNew: boolean }>();
   let stop: (() => void) | undefined;
@@ -37,7 +37,7 @@ export function approvalWatch(statements: Statements, timer: Timer = waitingTime
     }
   }
 
-  function changedHere(id: string): void {
+  function changedHere(id?: string): void {
     for (const { onChange } of watchers.values()) onChange(id);
   }
 

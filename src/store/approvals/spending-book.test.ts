@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { verifies } from '../../test/requirements.ts';
-import { onEveryDialect } from './fixtures.ts';
-import { openStore } from './open-store.ts';
+import { verifies } from '../../../test/requirements.ts';
+import { onEveryDialect } from '../fixtures.ts';
+import { openStore } from '../open-store.ts';
 
 const HOUR = 'hour 2026-11-17T09';
 const DAY = 'day 2026-11-17';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/call.ts';
+import type { JsonObject } from '../../core/call.ts';
 
 /** A dynamic client registration (RFC 7591), as the authorization server returned it. */
 export interface ClientRegistration {
