@@ -5,8 +5,8 @@ import { canonicalJson } from '../../core/json.ts';
 import type { PreviewCall } from '../../core/records/call-preview.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
+import type { Connect } from '../../upstream/connection.ts';
 import { inProcessServer } from '../../upstream/lifecycle/programmatic-servers.ts';
-import type { Serve } from '../../upstream/transports/connect-in-memory.ts';
 import type { Environment } from '../heddle-options.ts';
 
 /** A server that ships with Heddle. Its privileges belong to this object, not to its name. */
@@ -14,8 +14,8 @@ export interface BuiltIn {
   readonly name: string;
   /** Returns the server of a configuration; undefined if the configuration has none. */
   configOf(config: Config): ServerConfig | undefined;
-  /** Serves one connection. All connections share what the object has opened. */
-  readonly serve: Serve;
+  /** Opens a connection. All connections share what the object has opened. */
+  readonly connect: Connect;
   /** Describes a call for its approver. It may open what a call opens. */
   readonly preview?: PreviewCall;
   /** Closes what the active configuration has changed or removed, after its calls. */

@@ -2,6 +2,7 @@ import type { Connections } from '../../builtin/database/connections.ts';
 import type { Config } from '../../config/config.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { VERSION } from '../../core/version.ts';
+import { connectInMemory } from '../../upstream/transports/connect-in-memory.ts';
 import { type BuiltIn, type BuiltInParts, builtInServer } from './built-in.ts';
 
 const NAME = 'database';
@@ -33,11 +34,11 @@ export function builtInDatabase({ config, watchdog }: BuiltInParts): BuiltIn {
       const revision = { version: VERSION, ...limits, connections: listed.map(withoutPassword) };
       return builtInServer({ name: NAME, description, revision });
     },
-    async serve(transport) {
+    connect: connectInMemory(async (transport) => {
       const { queryTimeoutMs, maxRows } = config().settings.builtins.database;
       const { serveDatabase } = await import('../../builtin/database/serve-database.ts');
       await serveDatabase(transport, { connections: await connections(), queryTimeoutMs, maxRows });
-    },
+    }),
     async preview(tool, input, signal) {
       if (tool !== 'db_execute') return undefined;
       const { previewExecution } = await import('../../builtin/database/preview-execution.ts');

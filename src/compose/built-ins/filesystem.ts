@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, parse as parsePath, relative, resolve, sep } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { VERSION } from '../../core/version.ts';
+import { connectInMemory } from '../../upstream/transports/connect-in-memory.ts';
 import { type BuiltIn, type BuiltInParts, builtInServer } from './built-in.ts';
 
 const NAME = 'filesystem';
@@ -17,7 +18,7 @@ export function builtInFilesystem({ config, home, storeLocation, env, userHome =
       const description = `Files below ${settings.allowedPaths.join(', ')}`;
       return builtInServer({ name: NAME, description, revision: { version: VERSION, ...settings } });
     },
-    async serve(transport) {
+    connect: connectInMemory(async (transport) => {
       const { allowedPaths: roots, enabled: _, ...settings } = config().settings.builtins.filesystem;
       const { serveFilesystem } = await import('../../builtin/filesystem/serve-filesystem.ts');
       const neverWritten = async () => {
@@ -32,7 +33,7 @@ export function builtInFilesystem({ config, home, storeLocation, env, userHome =
         hidden: [home, ...storeFiles(storeLocation)],
         neverWritten,
       });
-    },
+    }),
     close: async () => {},
   };
 }

@@ -28,7 +28,7 @@ export interface PlanOptions {
   /** In-process servers, by the name their entries use. */
   readonly inProcess: ReadonlyMap<string, Serve>;
   /** The servers of scope `builtin`. No entry of a file or program can name them. */
-  readonly builtIns?: readonly { readonly name: string; readonly serve: Serve }[];
+  readonly builtIns?: readonly { readonly name: string; readonly connect: Connect }[];
   /** Returns the connect deadline for servers without one of their own, if the active configuration has one. */
   readonly connectTimeoutMs?: () => number | undefined;
   /** The parts of credentials. Without them nothing is remembered, and there is no OAuth. */
@@ -149,9 +149,12 @@ function connectorOf({ name, scope, entry }: ServerConfig, options: PlanOptions)
     case 'ws-ide':
       return notLocal(name, entry) ?? loading(CONNECTORS.ide, entry, ideOptions(options));
     case 'sdk': {
-      const builtIn = options.builtIns?.find((one) => one.name === name);
-      const serve = scope === 'builtin' ? builtIn?.serve : options.inProcess.get(entry.name);
-      return serve ? connectInMemory(serve) : unsupported(name, `no in-process server is named ${entry.name}`);
+      const serve = options.inProcess.get(entry.name);
+      const connect =
+        scope === 'builtin'
+          ? options.builtIns?.find((one) => one.name === name)?.connect
+          : serve && connectInMemory(serve);
+      return connect ?? unsupported(name, `no in-process server is named ${entry.name}`);
     }
     default:
       return unsupported(name, 'its entry has no transport');
