@@ -43,8 +43,8 @@ export interface Call {
   readonly options: RoutingOptions;
   /** The id of the call, workflow step or code run that made this call. */
   readonly parent?: string;
-  /** The run whose step makes this call. The intent of the call is written only while this process owns the run. */
-  readonly fence?: { readonly run: string; readonly epoch: number };
+  /** The run and step that make this call. The intent of the call is written only while this process owns the run. */
+  readonly fence?: { readonly run: string; readonly epoch: number; readonly path: string };
   /** The user at the terminal approved this call. `permit` accepts it only from an owner at the CLI. */
   readonly approved?: 'self';
   readonly signal: AbortSignal;

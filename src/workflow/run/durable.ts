@@ -101,10 +101,19 @@ export interface Durable {
   load(value: StoredValue): Promise<Json>;
   /** Appends a line to the log, once per path and type. Lines of calls may be derived from their entries instead. */
   log(path: string, line: LogLine): void;
-  /** Marks work outside of the journal. The run is not suspended until the returned function is called. */
+  /**
+   * Marks work outside of the journal, such as an import or a worker. The run is not suspended until the returned
+   * function is called.
+   */
   hold(): () => void;
-  /** Aborts when the run is cancelled. Compensations run after that. */
+  /** Aborts with a `RunStop` when the run is cancelled or its time is over. Compensations run after that. */
   readonly cancelled: AbortSignal;
+}
+
+/** The reason why a run is stopped: the status with which it ends, and its error. */
+export interface RunStop {
+  readonly status: 'cancelled' | 'failed';
+  readonly error: RunError;
 }
 
 export interface LogLine {
