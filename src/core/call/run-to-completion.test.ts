@@ -44,6 +44,21 @@ verifies('T10', 'polls a server that has no input requests yet, without asking t
   expect([waits, seen[1]?.inputResponses]).toEqual([[250], undefined]);
 });
 
+verifies('W5', 'reports each continuation before it waits for a response or a task', async () => {
+  const { dispatch } = rounds(asks(1), asks(0), text('done'));
+  const steps: string[] = [];
+  await runToCompletion(dispatch, aCall(), {
+    describe,
+    onContinuation: async ({ kind }) => void steps.push(kind),
+    ask: async () => {
+      steps.push('ask');
+      return {};
+    },
+    pause: async () => void steps.push('pause'),
+  });
+  expect(steps).toEqual(['upstream', 'ask', 'upstream', 'pause']);
+});
+
 verifies('T10', 'goes on without responses when the server withdraws its input requests', async () => {
   const over = new AbortController();
   const withdrawn: Result = { ...(asks(1) as Extract<Result, { kind: 'input-required' }>), withdrawn: over.signal };

@@ -32,6 +32,8 @@ export interface RunToCompletionOptions {
   /** Waits before the next poll; an abort ends the wait. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly clock?: Clock;
+  /** Receives each continuation before the wait for a task or a response. Another process can go on with it. */
+  readonly onContinuation?: (continuation: Continuation) => Promise<void>;
 }
 
 /** The name under which Heddle itself asks for input: the form of an approval. */
@@ -87,7 +89,7 @@ async function untilComplete(
   call: Call,
   options: RunToCompletionOptions & { readonly progress: CallProgress },
 ): Promise<CompleteResult> {
-  const { ask, progress } = options;
+  const { ask, progress, onContinuation } = options;
   const polling = poller(call, options);
   // A task may list an input request again after its response was acknowledged.
   const answered = new Set<string>();
@@ -99,6 +101,7 @@ async function untilComplete(
     const keys = Object.keys(inputRequests);
     if (keys.length > 0 || continuation.kind !== 'task') continuations++;
     progress.current = { ...call, continuation };
+    await onContinuation?.(continuation);
     if (keys.length === 0) await polling.pause(continuation);
     else {
       const inputResponses = await responsesTo(inputRequests, result, { ask, signal: call.signal });
