@@ -43,6 +43,8 @@ function configuredFacts(definition: JsonObject, { entry, builtin }: Owner): Fac
   const set = settingsOf(entry, String(definition.name));
   const hints = object(definition.annotations);
   const own = object(object(definition._meta)['dev.heddle/tool'] ?? definition.harness);
+  // A workflow: its facts follow from those of its steps.
+  if (builtin && isObject(own.facts)) return own.facts as unknown as Facts;
 
   const readOnly = set.readOnly ?? (trusted && oneIsTrue(hints.readOnlyHint, hints.readOnly));
   const destructive = !readOnly && oneIsTrue(hints.destructiveHint, hints.destructive);

@@ -22,6 +22,8 @@ export interface Facts {
   readonly hedgeAfterMs?: number;
   /** The cost of one call, for budgets. */
   readonly costPerCall?: number;
+  /** The calls that a call of this tool makes are charged, and it is not: a workflow. */
+  readonly paidBySteps?: true;
   /** The access that the tool declares: `network`, `fs:read`, `fs:write`. Shown to approvers. */
   readonly requires?: readonly string[];
   /** The labels that its results put on a session: `private`, `untrusted`. */

@@ -9,8 +9,8 @@ import type { Budgets } from './budgets.ts';
 export function budget(options: BudgetOptions | undefined): Stage<ResolvedCall> {
   let budgets: Promise<Budgets> | undefined;
   return function budget(call, next) {
-    const cost = call.target.facts.costPerCall;
-    if (!cost || !options || !isFirstDispatch(call) || !isLimited(options.settings())) return next(call);
+    const { costPerCall: cost, paidBySteps } = call.target.facts;
+    if (!cost || !options || paidBySteps || !isFirstDispatch(call) || !isLimited(options.settings())) return next(call);
     budgets ??= import('./budgets.ts').then(({ openBudgets }) => openBudgets(options));
     return budgets.then(({ run }) => run(call, cost, next));
   };
