@@ -29,6 +29,9 @@ export function settingsOf(entry: ServerEntry | undefined, tool: string): ToolSe
  */
 export function factsOf(definition: JsonObject, owner: Owner): Facts {
   const { entry, builtin, isManaged } = owner;
+  const { facts: derived } = ownFieldsOf(definition);
+  // A workflow, whose facts follow from those of its steps. Only Heddle itself may say so.
+  if (builtin && isObject(derived)) return derived as unknown as Facts;
   const facts = configuredFacts(definition, owner);
   if (!entry || builtin || isManaged) return facts;
   const name = String(definition.name);
@@ -42,9 +45,7 @@ function configuredFacts(definition: JsonObject, { entry, builtin }: Owner): Fac
   const trusted = builtin || entry?.trusted === true;
   const set = settingsOf(entry, String(definition.name));
   const hints = object(definition.annotations);
-  const own = object(object(definition._meta)['dev.heddle/tool'] ?? definition.harness);
-  // A workflow: its facts follow from those of its steps.
-  if (builtin && isObject(own.facts)) return own.facts as unknown as Facts;
+  const own = ownFieldsOf(definition);
 
   const readOnly = set.readOnly ?? (trusted && oneIsTrue(hints.readOnlyHint, hints.readOnly));
   const destructive = !readOnly && oneIsTrue(hints.destructiveHint, hints.destructive);
@@ -62,6 +63,9 @@ function configuredFacts(definition: JsonObject, { entry, builtin }: Owner): Fac
     ...defined(declaredFacts(set, own, { entry, builtin })),
   };
 }
+
+/** Returns the fields with which a definition describes its tool to Heddle. */
+const ownFieldsOf = ({ _meta, harness }: JsonObject): JsonObject => object(object(_meta)['dev.heddle/tool'] ?? harness);
 
 /** Returns the category. One that only an untrusted server claims is shown, and matches no rule. */
 function categoryOf(set: string | undefined, own: JsonObject): Pick<Facts, 'category' | 'isCategoryClaimed'> {
