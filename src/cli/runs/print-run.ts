@@ -1,0 +1,110 @@
+import type { Json } from '../../core/call.ts';
+import type { Run, RunError, RunEvent, StepInDoubt } from '../../core/records/run.ts';
+import { cutText } from '../../core/text/cut-text.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { following, indentedJson } from '../print/escape-control.ts';
+import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
+import { print } from '../print/print-line.ts';
+import { elapsedText, stepLines } from './step-lines.ts';
+import { openStepTree } from './step-tree.ts';
+
+/** A run with its input, its output and its calls in doubt. */
+export type WholeRun = Run & {
+  readonly input: Json;
+  readonly output?: Json;
+  readonly doubts: readonly StepInDoubt[];
+};
+
+const TITLE_WIDTH = 10;
+const MAX_ERROR_CHARS = 120;
+const MAX_STEP_LINES = 500;
+
+const timeOf = (at: number): string => new Date(at).toISOString();
+const statusText = (status: Run['status']): string => status.replaceAll('_', ' ');
+const errorText = ({ code, message, path }: RunError): string =>
+  `${path === undefined ? '' : `${path}: `}${code}: ${message}`;
+
+/** Prints runs as a table, with the time that each took or has been open. */
+export function printRuns(runs: readonly Run[], now = Date.now()): void {
+  const columns: readonly PrintedColumn<Run>[] = [
+    { title: 'RUN', of: ({ id }) => id },
+    { title: 'WORKFLOW', of: ({ workflow }) => workflow },
+    { title: 'STATUS', of: ({ status }) => statusText(status) },
+    { title: 'STARTED', of: ({ startedAt }) => timeOf(startedAt) },
+    { title: 'TIME', of: ({ startedAt, endedAt = now }) => elapsedText(endedAt - startedAt), right: true },
+    { title: 'CALLER', of: ({ caller }) => caller.id },
+    { title: 'ERROR', of: ({ error }) => (error ? cutText(errorText(error), MAX_ERROR_CHARS) : ''), optional: true },
+  ];
+  printColumns(columns, runs);
+}
+
+/** Prints a run in full: its facts, its steps, and the calls in doubt with the commands that settle them. */
+export function printRun(run: WholeRun, events: readonly RunEvent[], now = Date.now()): void {
+  for (const [title, text] of rowsOf(run, now)) {
+    process.stdout.write(`${following(title.padEnd(TITLE_WIDTH), oneLine(text), process.stdout)}\n`);
+  }
+  printValue('input', run.input);
+  printSteps(events, now);
+  if (run.output !== undefined) printValue('output', run.output);
+  for (const doubt of run.doubts) printDoubt(run, doubt);
+}
+
+function rowsOf(run: Run, now: number): readonly (readonly [string, string])[] {
+  const { id, workflow, digest, status, caller, parent, retryOf, startedAt, endedAt, wakeAt, error } = run;
+  return [
+    ['run', id],
+    ['workflow', `${workflow} (${digest.slice(0, 12)})`],
+    ['status', statusText(status)],
+    ['caller', `${caller.id} (${caller.via}${caller.profile === undefined ? '' : `, profile ${caller.profile}`})`],
+    ...(parent ? [['parent', `${parent.run} at ${parent.path}`] as const] : []),
+    ...(retryOf ? [['retry of', `${retryOf.run} from ${retryOf.from}`] as const] : []),
+    ['started', timeOf(startedAt)],
+    [endedAt === undefined ? 'open' : 'took', elapsedText((endedAt ?? now) - startedAt)],
+    ...(wakeAt === undefined || endedAt !== undefined ? [] : [['wakes', timeOf(wakeAt)] as const]),
+    ...(error ? [['error', errorText(error)] as const] : []),
+    ...(error?.fix === undefined ? [] : [['fix', error.fix] as const]),
+  ];
+}
+
+function printValue(title: string, value: Json): void {
+  print(title);
+  process.stdout.write(`${indentedJson(value, process.stdout)}\n`);
+}
+
+function printSteps(events: readonly RunEvent[], now: number): void {
+  const tree = openStepTree();
+  for (const event of events) tree.add(event);
+  if (tree.root.children.size === 0) return;
+  print('steps');
+  const columns = process.stdout.columns || Number.POSITIVE_INFINITY;
+  const text = stepLines(tree.root, { now, columns: columns - 2 }, MAX_STEP_LINES)
+    .map((line) => `  ${line}`)
+    .join('\n');
+  process.stdout.write(`${text}\n`);
+}
+
+function printDoubt({ id }: Run, { path, tool, callId, since, records }: StepInDoubt): void {
+  print(`in doubt: ${path} called ${tool} at ${timeOf(since)}, and it is not known whether the call happened.`);
+  print(`The audit log has of the call ${callId}:`);
+  for (const record of records) process.stdout.write(`${indentedJson(record, process.stdout)}\n`);
+  print('Check the system that the tool acts on. Then settle it with one of these:');
+  for (const command of settlingCommands(id, path)) print(`  ${command}`);
+}
+
+/** Returns the commands that settle a call in doubt. */
+export function settlingCommands(run: string, path: string): readonly string[] {
+  const start = `heddle runs resolve ${run} --step '${path}'`;
+  return [
+    `${start} --happened --result '{…}'    it happened, and this is its result`,
+    `${start} --did-not-happen             it did not happen: the step fails or is tried again as its retry says`,
+    `${start} --retry                      call the tool again`,
+  ];
+}
+
+/** Prints the history of a run, one line per event. */
+export function printEvents(events: readonly RunEvent[]): void {
+  for (const { sequence, at, kind, path, detail } of events) {
+    const name = path === '' ? '' : ` ${path}`;
+    print(`${sequence} ${timeOf(at)} ${kind}${name} ${cutText(JSON.stringify(detail), MAX_ERROR_CHARS)}`);
+  }
+}

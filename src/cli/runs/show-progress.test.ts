@@ -1,0 +1,66 @@
+import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, vi } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { RunEvent } from '../../core/records/run.ts';
+import { showRunProgress } from './show-progress.ts';
+
+function screenOf(size: { readonly isTTY?: boolean; readonly rows?: number; readonly columns?: number }) {
+  const writes: string[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      writes.push(String(chunk));
+      done();
+    },
+  });
+  return { stream: Object.assign(stream, size) as unknown as NodeJS.WriteStream, writes };
+}
+
+let sequence = 0;
+const log = (path: string, type: string, at: number, message: string = type): RunEvent => ({
+  ...{ sequence: ++sequence, kind: 'log', path, at, detail: { stepId: path, type, message } },
+});
+
+verifies('W6', 'the tree on a terminal is redrawn in place with one write, and cut to its width', () => {
+  vi.useFakeTimers();
+  const { stream, writes } = screenOf({ isTTY: true, rows: 24, columns: 24 });
+  const progress = showRunProgress(stream, () => 2000);
+  progress.add([log('search', 'start', 1000), log('a-very-long-name-of-a-step', 'start', 1000)]);
+  vi.advanceTimersByTime(100);
+  progress.add([log('search', 'complete', 1500)]);
+  progress.end();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+  expect(writes).toHaveLength(2);
+  expect(writes[1]?.startsWith('\x1b[2A\r')).toBe(true); // The cursor moves up two lines.
+  const lines = writes.map((one) => stripVTControlCharacters(one).trim().split('\n'));
+  expect(lines).toEqual([
+    ['… search  1.0 s', '… a-very-long-name-of-a…'],
+    ['✓ search  500 ms', '… a-very-long-name-of-a…'],
+  ]);
+});
+
+verifies('W6', 'a prompt is written below the tree, and the tree goes on below the prompt', () => {
+  const { stream, writes } = screenOf({ isTTY: true, rows: 24, columns: 80 });
+  const progress = showRunProgress(stream, () => 2000);
+  progress.add([log('ok', 'start', 1000)]);
+  progress.release();
+  stream.write('Approve it? ');
+  progress.add([log('ok', 'complete', 2000)]);
+  progress.end();
+  expect(writes.map(stripVTControlCharacters)).toEqual(['\r… ok  1.0 s\n', 'Approve it? ', '\r✓ ok  1.0 s\n']);
+});
+
+verifies('W6', 'without a terminal each end of a step is one line, and items are silent unless they fail', () => {
+  const { stream, writes } = screenOf({});
+  const progress = showRunProgress(stream, () => 2000);
+  progress.add([
+    log('pages', 'start', 1000),
+    log('pages/[0]/fetch', 'start', 1000),
+    log('pages/[0]/fetch', 'complete', 1200),
+    log('pages/[1]/fetch', 'error', 1200, 'Gone.\u001b[2J'),
+    log('pages', 'complete', 1500),
+  ]);
+  progress.end();
+  expect(writes.map(stripVTControlCharacters)).toEqual(['✗ pages/[1]/fetch  Gone.\\u{001b}[2J\n', '✓ pages  500 ms\n']);
+});

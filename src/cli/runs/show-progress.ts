@@ -1,0 +1,76 @@
+import type { RunEvent } from '../../core/records/run.ts';
+import { stepLine, stepLines } from './step-lines.ts';
+import { openStepTree, type StepNode } from './step-tree.ts';
+
+/** Shows the steps of a run while it goes on. */
+export interface RunProgress {
+  add(events: readonly RunEvent[]): void;
+  /** Leaves what is shown on the screen, so that a prompt can follow. The next change is shown below it. */
+  release(): void;
+  /** Shows the last state and stops. */
+  end(): void;
+}
+
+const REDRAW_MS = 100;
+const DEFAULT_ROWS = 24;
+const DEFAULT_COLUMNS = 80;
+
+/** Shows a tree that is redrawn in place on a terminal, and one line per step that has ended elsewhere. */
+export const showRunProgress = (stream: NodeJS.WriteStream, now: () => number = Date.now): RunProgress =>
+  stream.isTTY ? liveTree(stream, now) : plainLines(stream, now);
+
+function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
+  const tree = openStepTree();
+  let drawn = 0;
+  let isReleased = false;
+  const draw = () => {
+    if (isReleased) return;
+    const { rows = DEFAULT_ROWS, columns = DEFAULT_COLUMNS } = stream;
+    const lines = stepLines(tree.root, { now: now(), columns }, Math.max(rows - 2, 3));
+    // One write: the terminal never shows a half-drawn tree.
+    if (lines.length > 0) stream.write(redrawn(lines, drawn));
+    drawn = lines.length;
+  };
+  const timer = setInterval(draw, REDRAW_MS);
+  timer.unref();
+  return {
+    add(events) {
+      for (const event of events) tree.add(event);
+      isReleased = false;
+    },
+    release() {
+      draw();
+      drawn = 0;
+      isReleased = true;
+    },
+    end() {
+      clearInterval(timer);
+      isReleased = false;
+      draw();
+    },
+  };
+}
+
+/** Returns the text that replaces the `drawn` lines above the cursor. Each line is cleared behind its end. */
+const redrawn = (lines: readonly string[], drawn: number): string =>
+  `${drawn > 0 ? `\x1b[${drawn}A` : ''}\r${lines.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`;
+
+const SAID: readonly (StepNode['state'] | undefined)[] = ['done', 'failed', 'skipped', 'waiting', 'in-doubt'];
+
+/** Writes a line when a step ends or waits. Of the steps of items only failures are written: there may be thousands. */
+function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress {
+  const tree = openStepTree();
+  const style = { columns: Number.POSITIVE_INFINITY };
+  return {
+    add(events) {
+      for (const event of events) {
+        const node = tree.add(event);
+        if (!node || !SAID.includes(node.state)) continue;
+        if (node.path.includes('[') && node.state !== 'failed' && node.state !== 'in-doubt') continue;
+        stream.write(`${stepLine({ ...node, name: node.path }, { ...style, now: now() }, 0)}\n`);
+      }
+    },
+    release() {},
+    end() {},
+  };
+}
