@@ -14,14 +14,22 @@ export interface TypedArguments {
 
 export type NamedArgument = { readonly json: Json } | { readonly texts: readonly ArgumentText[] };
 
+/** An option that has all arguments as one JSON object. */
+export interface WholeOption {
+  /** `--args`, `--input` */
+  readonly option: string;
+  readonly text: string | undefined;
+}
+
 /** Parses `key=text`, `key=@file`, `key:=json`, `key:=@file`, and a JSON object from `--args`. Reads the files. */
 export async function readArguments(
   words: readonly string[],
-  whole: string | undefined,
+  whole: string | undefined | WholeOption,
   sources: TextSources = textSources(),
 ): Promise<TypedArguments> {
   const named = new Map<string, NamedArgument>();
-  const read = { whole: whole === undefined ? {} : await readWhole(whole, sources), named };
+  const { option, text: object } = typeof whole === 'object' ? whole : { option: '--args', text: whole };
+  const read = { whole: object === undefined ? {} : await readWhole(object, sources, option), named };
   for (const word of words) {
     const [, key, typed, value] = /^([^:=]+)(:?)=([\s\S]*)$/.exec(word) ?? [];
     if (key === undefined || value === undefined) throw notAnArgument(word);
@@ -53,15 +61,14 @@ async function readText({ key, value, form }: Word, sources: TextSources): Promi
   return { text: await sources.read(path, `Check its path.${literal}`), file: path };
 }
 
-const EXAMPLE = `Write one JSON object: --args '{"key":"value"}'.`;
-
 /** Reads `--args`: a JSON object, `@file`, or `-` for stdin. */
-async function readWhole(whole: string, sources: TextSources): Promise<JsonObject> {
+async function readWhole(whole: string, sources: TextSources, option: string): Promise<JsonObject> {
+  const fix = `Write one JSON object: ${option} '{"key":"value"}'.`;
   const text =
     whole === '-' ? await sources.read('-') : whole.startsWith('@') ? await sources.read(whole.slice(1)) : whole;
-  const value = readJson(text, '--args', EXAMPLE);
+  const value = readJson(text, option, fix);
   if (isObject(value)) return value;
-  throw new HeddleError('INPUT_INVALID', '--args is not a JSON object.', { fix: EXAMPLE });
+  throw new HeddleError('INPUT_INVALID', `${option} is not a JSON object.`, { fix });
 }
 
 function readJson(text: string, what: string, fix = 'Use key=text for plain text.'): Json {

@@ -12,7 +12,7 @@ const MAX_PARAMETERS = 40;
 const MAX_DEPTH = 4;
 
 /** Formats a tool like a TypeScript function: `get-sum(a: number, b?: number) -> { sum: number }`, on one line. */
-export function functionSignature({ kind, definition }: Target, name: string): string {
+export function functionSignature({ kind, definition }: Pick<Target, 'kind' | 'definition'>, name: string): string {
   if (kind === 'prompt') return oneLine(`${name}(${shortened(promptParameters(definition))})`);
   const { inputSchema, outputSchema } = definition;
   const { names, required, schemasOf } = declaredArguments(inputSchema);

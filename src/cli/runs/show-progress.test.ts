@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import type { RunEvent } from '../../core/records/run.ts';
+import { logEvent } from './fixtures.ts';
 import { showRunProgress } from './show-progress.ts';
 
 function screenOf(size: { readonly isTTY?: boolean; readonly rows?: number; readonly columns?: number }) {
@@ -16,18 +16,13 @@ function screenOf(size: { readonly isTTY?: boolean; readonly rows?: number; read
   return { stream: Object.assign(stream, size) as unknown as NodeJS.WriteStream, writes };
 }
 
-let sequence = 0;
-const log = (path: string, type: string, at: number, message: string = type): RunEvent => ({
-  ...{ sequence: ++sequence, kind: 'log', path, at, detail: { stepId: path, type, message } },
-});
-
 verifies('W6', 'the tree on a terminal is redrawn in place with one write, and cut to its width', () => {
   vi.useFakeTimers();
   const { stream, writes } = screenOf({ isTTY: true, rows: 24, columns: 24 });
   const progress = showRunProgress(stream, () => 2000);
-  progress.add([log('search', 'start', 1000), log('a-very-long-name-of-a-step', 'start', 1000)]);
+  progress.add([logEvent('search', 'start', 1000), logEvent('a-very-long-name-of-a-step', 'start', 1000)]);
   vi.advanceTimersByTime(100);
-  progress.add([log('search', 'complete', 1500)]);
+  progress.add([logEvent('search', 'complete', 1500)]);
   progress.end();
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
@@ -40,13 +35,12 @@ verifies('W6', 'the tree on a terminal is redrawn in place with one write, and c
   ]);
 });
 
-verifies('W6', 'a prompt is written below the tree, and the tree goes on below the prompt', () => {
+verifies('W6', 'a prompt is written below the tree, and the tree goes on below the prompt', async () => {
   const { stream, writes } = screenOf({ isTTY: true, rows: 24, columns: 80 });
   const progress = showRunProgress(stream, () => 2000);
-  progress.add([log('ok', 'start', 1000)]);
-  progress.release();
-  stream.write('Approve it? ');
-  progress.add([log('ok', 'complete', 2000)]);
+  progress.add([logEvent('ok', 'start', 1000)]);
+  await progress.aside(async () => stream.write('Approve it? '));
+  progress.add([logEvent('ok', 'complete', 2000)]);
   progress.end();
   expect(writes.map(stripVTControlCharacters)).toEqual(['\r… ok  1.0 s\n', 'Approve it? ', '\r✓ ok  1.0 s\n']);
 });
@@ -55,11 +49,11 @@ verifies('W6', 'without a terminal each end of a step is one line, and items are
   const { stream, writes } = screenOf({});
   const progress = showRunProgress(stream, () => 2000);
   progress.add([
-    log('pages', 'start', 1000),
-    log('pages/[0]/fetch', 'start', 1000),
-    log('pages/[0]/fetch', 'complete', 1200),
-    log('pages/[1]/fetch', 'error', 1200, 'Gone.\u001b[2J'),
-    log('pages', 'complete', 1500),
+    logEvent('pages', 'start', 1000),
+    logEvent('pages/[0]/fetch', 'start', 1000),
+    logEvent('pages/[0]/fetch', 'complete', 1200),
+    logEvent('pages/[1]/fetch', 'error', 1200, 'Gone.\u001b[2J'),
+    logEvent('pages', 'complete', 1500),
   ]);
   progress.end();
   expect(writes.map(stripVTControlCharacters)).toEqual(['✗ pages/[1]/fetch  Gone.\\u{001b}[2J\n', '✓ pages  500 ms\n']);

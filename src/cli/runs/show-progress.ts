@@ -5,8 +5,8 @@ import { openStepTree, type StepNode } from './step-tree.ts';
 /** Shows the steps of a run while it goes on. */
 export interface RunProgress {
   add(events: readonly RunEvent[]): void;
-  /** Leaves what is shown on the screen, so that a prompt can follow. The next change is shown below it. */
-  release(): void;
+  /** Runs something that writes to the terminal, such as a prompt. Steps are shown again below it. */
+  aside<T>(prompt: () => Promise<T>): Promise<T>;
   /** Shows the last state and stops. */
   end(): void;
 }
@@ -22,9 +22,9 @@ export const showRunProgress = (stream: NodeJS.WriteStream, now: () => number = 
 function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
   const tree = openStepTree();
   let drawn = 0;
-  let isReleased = false;
+  let asides = 0;
   const draw = () => {
-    if (isReleased) return;
+    if (asides > 0) return;
     const { rows = DEFAULT_ROWS, columns = DEFAULT_COLUMNS } = stream;
     const lines = stepLines(tree.root, { now: now(), columns }, Math.max(rows - 2, 3));
     // One write: the terminal never shows a half-drawn tree.
@@ -36,16 +36,19 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
   return {
     add(events) {
       for (const event of events) tree.add(event);
-      isReleased = false;
     },
-    release() {
+    async aside(prompt) {
       draw();
       drawn = 0;
-      isReleased = true;
+      asides++;
+      try {
+        return await prompt();
+      } finally {
+        asides--;
+      }
     },
     end() {
       clearInterval(timer);
-      isReleased = false;
       draw();
     },
   };
@@ -70,7 +73,7 @@ function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress 
         stream.write(`${stepLine({ ...node, name: node.path }, { ...style, now: now() }, 0)}\n`);
       }
     },
-    release() {},
+    aside: (prompt) => prompt(),
     end() {},
   };
 }

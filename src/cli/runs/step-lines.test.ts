@@ -2,15 +2,9 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { RunEvent } from '../../core/records/run.ts';
+import { logEvent, runEvent } from './fixtures.ts';
 import { elapsedText, stepLines } from './step-lines.ts';
 import { openStepTree } from './step-tree.ts';
-
-let sequence = 0;
-const event = (kind: string, path: string, at: number, detail = {}): RunEvent => ({
-  ...{ sequence: ++sequence, kind, path, at, detail },
-});
-const log = (path: string, type: string, at: number, message = type): RunEvent =>
-  event('log', path, at, { stepId: path.split('/').at(-1), type, message });
 
 function lines(events: readonly RunEvent[], max = 40): readonly string[] {
   const tree = openStepTree();
@@ -20,14 +14,14 @@ function lines(events: readonly RunEvent[], max = 40): readonly string[] {
 
 verifies('W6', 'the tree shows each step with its state, its time and its error', () => {
   const shown = lines([
-    log('search', 'start', 1000),
-    log('search/brave', 'start', 1000),
-    log('search/tavily', 'start', 1000),
-    log('search/tavily', 'error', 1300, 'The server broke.\n✓ forged'),
-    log('search/brave', 'complete', 2200),
-    log('search', 'complete', 2200),
-    log('note', 'skip', 2200, 'Its condition is false.'),
-    log('digest', 'start', 3000),
+    logEvent('search', 'start', 1000),
+    logEvent('search/brave', 'start', 1000),
+    logEvent('search/tavily', 'start', 1000),
+    logEvent('search/tavily', 'error', 1300, 'The server broke.\n✓ forged'),
+    logEvent('search/brave', 'complete', 2200),
+    logEvent('search', 'complete', 2200),
+    logEvent('note', 'skip', 2200, 'Its condition is false.'),
+    logEvent('digest', 'start', 3000),
   ]);
   expect(shown).toEqual([
     '✓ search  1.2 s',
@@ -39,19 +33,19 @@ verifies('W6', 'the tree shows each step with its state, its time and its error'
 });
 
 verifies('W6', 'a step that waits or is in doubt says so until it goes on', () => {
-  const begun = [log('ok', 'start', 1000), event('approval', 'ok', 1100, { approval: 'ap_1' })];
+  const begun = [logEvent('ok', 'start', 1000), runEvent('approval', 'ok', 1100, { approval: 'ap_1' })];
   expect(lines(begun)).toEqual(['… ok  4.0 s  waits for the approval ap_1']);
-  expect(lines([...begun, log('ok', 'complete', 2000)])).toEqual(['✓ ok  1.0 s']);
-  const sent = [log('pay', 'start', 1000), event('doubt', 'pay', 3000)];
+  expect(lines([...begun, logEvent('ok', 'complete', 2000)])).toEqual(['✓ ok  1.0 s']);
+  const sent = [logEvent('pay', 'start', 1000), runEvent('doubt', 'pay', 3000)];
   expect(lines(sent)).toEqual(['? pay  4.0 s  may have happened or not']);
 });
 
 verifies('W6', 'many items are counted, and only the open and failed ones are shown', () => {
   const items = Array.from({ length: 12 }, (_, at) => [
-    log(`pages/[${at}]/fetch`, 'start', 1000),
-    ...(at === 11 ? [] : [log(`pages/[${at}]/fetch`, at === 3 ? 'error' : 'complete', 1500, 'Not found.')]),
+    logEvent(`pages/[${at}]/fetch`, 'start', 1000),
+    ...(at === 11 ? [] : [logEvent(`pages/[${at}]/fetch`, at === 3 ? 'error' : 'complete', 1500, 'Not found.')]),
   ]).flat();
-  expect(lines([log('pages', 'start', 1000), ...items])).toEqual([
+  expect(lines([logEvent('pages', 'start', 1000), ...items])).toEqual([
     '… pages  4.0 s',
     '  12 items: ✓ 10  … 1  ✗ 1',
     '  [3]',
@@ -62,8 +56,13 @@ verifies('W6', 'many items are counted, and only the open and failed ones are sh
 });
 
 verifies('W6', 'a tree longer than the terminal leaves out what is done, then its beginning', () => {
-  const done = [log('a', 'start', 0), log('a/x', 'start', 0), log('a/x', 'complete', 1), log('a', 'complete', 1)];
-  const events = [...done, log('b', 'start', 0), log('c', 'start', 0)];
+  const done = [
+    logEvent('a', 'start', 0),
+    logEvent('a/x', 'start', 0),
+    logEvent('a/x', 'complete', 1),
+    logEvent('a', 'complete', 1),
+  ];
+  const events = [...done, logEvent('b', 'start', 0), logEvent('c', 'start', 0)];
   expect(lines(events, 3)).toEqual(['✓ a  1 ms', '… b  5.0 s', '… c  5.0 s']);
   expect(lines(events, 2)).toEqual(['(2 more steps above)', '… c  5.0 s']);
 });

@@ -1,0 +1,38 @@
+import { HeddleError } from '../../core/errors.ts';
+import type { RunResult } from '../../core/records/run.ts';
+
+/** Returns the error of a run that has not succeeded. */
+export function endedError({ runId, status, error }: RunResult, workflow: string): HeddleError {
+  const details = { run: runId, ...(error && { step: error.path, because: error.code }) };
+  if (status === 'cancelled') {
+    return new HeddleError('CALL_CANCELLED', `The run ${runId} of ${workflow} was cancelled.`, {
+      fix: `Run \`heddle runs show ${runId}\` to see which steps had run.`,
+      details,
+    });
+  }
+  const at = error?.path === undefined ? '' : ` at ${error.path}`;
+  const because = error ? `: ${error.code}: ${error.message}` : '.';
+  const undone = status === 'compensation_failed' ? ' A compensation failed, too, so a step is not undone.' : '';
+  return new HeddleError('RUN_FAILED', `${workflow} failed${at}${because}${undone}`, {
+    fix: error?.fix ?? `Run \`heddle runs show ${runId}\` to see its steps.`,
+    details,
+  });
+}
+
+export const inDoubt = (run: string, paths: readonly string[]): HeddleError =>
+  new HeddleError('RUN_IN_DOUBT', `The run ${run} is in doubt: it is not known whether ${paths.join(', ')} happened.`, {
+    fix: `Run \`heddle runs show ${run}\` to see the call and the commands that settle it.`,
+    details: { run, steps: [...paths] },
+  });
+
+export const stillWaiting = (run: string, approval: string): HeddleError =>
+  new HeddleError('APPROVAL_PENDING', `The run ${run} waits for the approval ${approval}.`, {
+    fix: `Run \`heddle approvals approve ${approval}\` in a terminal, then \`heddle runs resume ${run}\`.`,
+    details: { run, approval },
+  });
+
+export const leftRun = (run: string): HeddleError =>
+  new HeddleError('CALL_CANCELLED', `The run ${run} has not ended.`, {
+    fix: `Run \`heddle runs resume ${run}\` to go on with it, or \`heddle runs cancel ${run}\` to end it.`,
+    details: { run },
+  });
