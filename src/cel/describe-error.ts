@@ -1,6 +1,5 @@
 import { closest } from '../core/text/did-you-mean.ts';
 import { oneLine } from '../core/text/visible-text.ts';
-import { VARIABLES } from './condition.ts';
 import { FIELDS } from './environment.ts';
 
 /** A problem of an expression, with its place in the text. */
@@ -28,14 +27,18 @@ const METHODS = [
 const MAX_SHOWN_CHARS = 60;
 const CORRECT = 'Correct the expression.';
 
-/** Describes an error of the parser or the type checker. */
-export function describeCompileError(thrown: unknown, source: string): ExpressionProblem {
+/** Describes an error of the parser or the type checker. `suggestName` returns the fix for an unknown variable. */
+export function describeCompileError(
+  thrown: unknown,
+  source: string,
+  suggestName: (name: string) => string,
+): ExpressionProblem {
   const { code, summary = 'it cannot be read', range } = thrown as CelFailure;
   const offset = Math.min(range?.start ?? 0, source.length);
   const unknown = /^(?:Unknown variable|No such key): (\w+)/.exec(summary)?.[1];
   const method = /for '(?:[^.(']*\.)*(\w+)\(/.exec(summary)?.[1];
   if (code === 'unknown_variable' && unknown !== undefined) {
-    return { message: `\`${unknown}\` is not a variable`, fix: suggestion(unknown, VARIABLES), offset };
+    return { message: `\`${unknown}\` is not a variable`, fix: suggestName(unknown), offset };
   }
   if (code === 'no_such_key' && unknown !== undefined) {
     return {
@@ -50,7 +53,8 @@ export function describeCompileError(thrown: unknown, source: string): Expressio
   return { message: lowerFirst(shown(summary)), fix: CORRECT, offset };
 }
 
-function suggestion(name: string, candidates: readonly string[]): string {
+/** Returns a fix that names the closest candidate, or all of them. */
+export function suggestion(name: string, candidates: readonly string[]): string {
   const meant = closest(name, candidates);
   return meant === undefined ? `Use one of ${candidates.slice(0, 20).join(', ')}.` : `Did you mean \`${meant}\`?`;
 }

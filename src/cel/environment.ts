@@ -1,5 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js/evaluator';
-import { type Meter, meter } from './meter.ts';
+import { type Meter, type MeterLimits, meter } from './meter.ts';
 import { safeMatches } from './safe-matches.ts';
 
 /** Structural limits of one expression. */
@@ -45,27 +45,54 @@ export interface MeteredEnvironment {
 /** The method that replaces `matches`: the evaluator's own uses a regular expression that may backtrack. */
 export const LINEAR_MATCHES = 'matchesInLinearTime';
 
-/** Builds the environment of conditions: typed variables, operators for JSON numbers and a linear `matches`. */
-export function openEnvironment(): MeteredEnvironment {
-  const limits = meter();
-  const environment = new Environment({
-    enableOptionalTypes: true,
-    homogeneousAggregateLiterals: false,
-    limits: LIMITS,
-  })
+/** The method that replaces `join`: it charges for the text before it makes it. */
+export const METERED_JOIN = 'joinWithinLimits';
+
+/** Declares the variables of a condition. */
+export const declareConditionVariables = (environment: Environment): Environment =>
+  environment
     .registerVariable({ name: 'caller', schema: CALLER })
     .registerVariable({ name: 'tool', schema: TOOL })
     .registerVariable('kind', 'string')
     .registerVariable('args', 'map<string, dyn>')
     .registerVariable('annotations', 'map<string, dyn>')
     .registerVariable('taint', 'list<string>')
-    .registerVariable('time', 'google.protobuf.Timestamp')
-    .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, pattern: string) =>
-      safeMatches(text, pattern, limits),
-    );
-  registerNumbers(environment);
-  limits.attach(environment);
-  return { environment, meter: limits };
+    .registerVariable('time', 'google.protobuf.Timestamp');
+
+export interface EnvironmentOptions {
+  readonly limits?: MeterLimits;
+  /** Converts an integer for a computation with a double. */
+  readonly toDouble?: (value: number | bigint) => number;
+}
+
+/** Builds an environment: its variables, operators for JSON numbers, a linear `matches` and a metered `join`. */
+export function openEnvironment(
+  declare: (environment: Environment) => Environment,
+  { limits, toDouble = Number }: EnvironmentOptions = {},
+): MeteredEnvironment {
+  const counter = meter(limits);
+  const environment = declare(
+    new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false, limits: LIMITS }),
+  );
+  environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, pattern: string) =>
+    safeMatches(text, pattern, counter),
+  );
+  const join = (texts: readonly string[], separator = '') => joinTexts(texts, separator, counter);
+  environment.registerFunction(`list<string>.${METERED_JOIN}(): string`, (texts: readonly string[]) => join(texts));
+  environment.registerFunction(`list<string>.${METERED_JOIN}(string): string`, join);
+  registerNumbers(environment, toDouble);
+  counter.attach(environment);
+  return { environment, meter: counter };
+}
+
+function joinTexts(texts: readonly string[], separator: string, { chargeText }: Meter): string {
+  let chars = separator.length * texts.length;
+  for (const text of texts) {
+    if (typeof text !== 'string') throw new TypeError('join: the list has an item that is no text');
+    chars += text.length;
+  }
+  chargeText(chars);
+  return texts.join(separator);
 }
 
 type Arithmetic = (left: number, right: number) => number;
@@ -79,14 +106,14 @@ const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
 };
 
 /** Adds operators for mixed numbers. JSON numbers are doubles and literals are ints, so `args.n + 1` has both. */
-function registerNumbers(environment: Environment): void {
+function registerNumbers(environment: Environment, toDouble: (value: number | bigint) => number): void {
   for (const [operator, compute] of Object.entries(ARITHMETIC)) {
     for (const [left, right] of [
       ['double', 'int'],
       ['int', 'double'],
     ]) {
       environment.registerOperator(`${left} ${operator} ${right}: double`, (a: number | bigint, b: number | bigint) =>
-        compute(Number(a), Number(b)),
+        compute(toDouble(a), toDouble(b)),
       );
     }
   }

@@ -1,10 +1,20 @@
 import type { Environment } from '@marcbachmann/cel-js/evaluator';
 import { dependsOnUnknown, unknownValue } from './unknown-value.ts';
 
-/** Steps of one evaluation: about 20 ms. */
-const MAX_STEPS = 100_000;
+/** The limits of one evaluation. */
+export interface MeterLimits {
+  /** A step takes about 0.2 µs. */
+  readonly steps: number;
+  /** The characters of a text that is made by `+` or a function, for one step. */
+  readonly madeCharsPerStep: number;
+  /** The longest list that a macro iterates. */
+  readonly items: number;
+}
+
 // Later operations may read a whole text or list, so a value costs by its size.
 const CHARS_PER_STEP = 256;
+/** The limits of a condition: about 20 ms. */
+const CONDITION_LIMITS: MeterLimits = { steps: 100_000, madeCharsPerStep: CHARS_PER_STEP, items: 100_000 };
 const ITEMS_PER_STEP = 4;
 
 /** A node of the evaluator's syntax tree. */
@@ -25,8 +35,12 @@ export interface Meter {
   attach(environment: Environment): void;
   /** Marks a node whose whole value will be compared. */
   markCompared(node: SyntaxNode): void;
+  /** Marks a node whose value a macro iterates. */
+  markIterated(node: SyntaxNode): void;
   /** Adds steps. Throws past the limit. */
   charge(steps: number): void;
+  /** Adds the steps of a text that is made. Throws past the limit. */
+  chargeText(chars: number): void;
   /** Starts an evaluation with at most this number of steps. */
   reset(limit?: number): void;
   /** The steps of the evaluation. */
@@ -35,26 +49,51 @@ export interface Meter {
   readonly isExhausted: boolean;
 }
 
+/** The error of a macro over a list that is too long. */
+export class TooManyItems extends RangeError {
+  constructor(count: number, limit: number) {
+    super(`a list has ${count} items, and ${limit} are allowed`);
+  }
+}
+
 const PRODUCERS: ReadonlySet<string> = new Set(['+', 'call', 'rcall', 'list', 'map']);
 
 /** Creates a meter. Evaluations are synchronous and never nested, so one counter serves all. */
-export function meter(): Meter {
+export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   const compared = new WeakSet<object>();
+  const iterated = new WeakSet<object>();
   let steps = 0;
-  let limit = MAX_STEPS;
+  let limit = limits.steps;
 
   function charge(more: number): void {
     steps += more;
     if (steps > limit) throw new RangeError('it takes too many steps');
   }
 
+  const chargeText = (chars: number) => charge(Math.floor(chars / limits.madeCharsPerStep));
+
   function chargeValue(node: SyntaxNode, value: unknown): void {
-    if (typeof value === 'string') charge(Math.floor(value.length / CHARS_PER_STEP));
-    else if (typeof value === 'object' && value !== null) {
-      requireKnown(value);
-      if (compared.has(node)) chargeWhole(value);
-      else if (Array.isArray(value) && PRODUCERS.has(node.op)) charge(Math.floor(value.length / ITEMS_PER_STEP));
-    }
+    const isMade = PRODUCERS.has(node.op);
+    if (typeof value === 'string' && isMade) chargeText(value.length);
+    else if (typeof value === 'string') charge(Math.floor(value.length / CHARS_PER_STEP));
+    else if (typeof value === 'object' && value !== null) chargeObject(node, value, isMade);
+  }
+
+  function chargeObject(node: SyntaxNode, value: object, isMade: boolean): void {
+    requireKnown(value);
+    if (iterated.has(node)) requireIterable(value);
+    if (compared.has(node)) chargeWhole(value);
+    else if (isMade) chargeMade(value);
+  }
+
+  function chargeMade(value: object): void {
+    if (Array.isArray(value)) charge(Math.floor(value.length / ITEMS_PER_STEP));
+    else if (value instanceof Uint8Array) chargeText(value.length);
+  }
+
+  function requireIterable(value: object): void {
+    const count = Array.isArray(value) ? value.length : 0;
+    if (count > limits.items) throw new TooManyItems(count, limits.items);
   }
 
   function chargeWhole(value: unknown): void {
@@ -67,10 +106,12 @@ export function meter(): Meter {
 
   return {
     charge,
+    chargeText,
+    markIterated: (node) => iterated.add(node),
     markCompared: (node) => compared.add(node),
-    reset(most = MAX_STEPS) {
+    reset(most = limits.steps) {
       steps = 0;
-      limit = Math.min(most, MAX_STEPS);
+      limit = Math.min(most, limits.steps);
     },
     get used() {
       return steps;

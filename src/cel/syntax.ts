@@ -10,6 +10,12 @@ export type MethodCall = [name: string, receiver: SyntaxNode, args: readonly Syn
 export const methodCall = (node: SyntaxNode): MethodCall | undefined =>
   node.op === 'rcall' ? (node.args as MethodCall) : undefined;
 
+/** Returns true for a macro that evaluates an expression for each item of a list. */
+export function isComprehension(node: SyntaxNode): boolean {
+  const call = methodCall(node);
+  return call !== undefined && COMPREHENSIONS.has(call[0]) && call[2].length > 1;
+}
+
 /** Lists the nodes directly below a node. */
 export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   return nodesIn(node.args);
@@ -30,10 +36,9 @@ export function walk(node: SyntaxNode, visit: (node: SyntaxNode) => void): void 
 
 /** Finds the first macro that is nested deeper than `max`: each level multiplies the steps by the length of a list. */
 export function findTooDeep(node: SyntaxNode, max: number, depth = 0): SyntaxNode | undefined {
-  const call = methodCall(node);
-  const isLoop = call !== undefined && COMPREHENSIONS.has(call[0]) && call[2].length > 1;
+  const isLoop = isComprehension(node);
   if (isLoop && depth >= max) return node;
-  const deeper = isLoop ? call[2] : [];
+  const deeper = isLoop ? (methodCall(node)?.[2] ?? []) : [];
   for (const child of childrenOf(node)) {
     const found = findTooDeep(child, max, deeper.includes(child) ? depth + 1 : depth);
     if (found) return found;

@@ -1,0 +1,156 @@
+import { STEPS } from '../../cel/scope-reads.ts';
+import { compileValueExpression, type ValueExpression } from '../../cel/value-expression.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { cutText } from '../../core/text/cut-text.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import type { Mapping, Reference, StepCondition } from '../definition/canonical.ts';
+import { expressionFailed, resolveReference } from './resolve-reference.ts';
+import type { RunScope } from './run-scope.ts';
+import { isSkippedView } from './step-view.ts';
+
+const MAX_SHOWN_CHARS = 80;
+const MAX_TEXT_CHARS = 1024 * 1024;
+const NUMBERS = /^-?\d/;
+
+/** Evaluates a mapping. References pass values unchanged. Throws EXPRESSION_FAILED, which names the field. */
+export function evaluateMapping(mapping: Mapping, scope: RunScope): Json {
+  return evaluate(mapping, scope, '');
+}
+
+function evaluate(mapping: Mapping, scope: RunScope, field: string): Json {
+  if ('object' in mapping) {
+    const entries = Object.entries(mapping.object).map(([key, item]) => [
+      key,
+      evaluate(item, scope, field === '' ? key : `${field}.${key}`),
+    ]);
+    return Object.fromEntries(entries);
+  }
+  if ('list' in mapping) return mapping.list.map((item, at) => evaluate(item, scope, `${field}[${at}]`));
+  try {
+    return evaluateLeaf(mapping, scope);
+  } catch (thrown) {
+    throw field === '' ? thrown : inField(thrown, field);
+  }
+}
+
+type Leaf = Exclude<Mapping, { readonly object: unknown } | { readonly list: unknown }>;
+
+function evaluateLeaf(mapping: Leaf, scope: RunScope): Json {
+  if ('value' in mapping) return mapping.value;
+  if ('ref' in mapping) return resolveReference(mapping.ref, scope);
+  if ('cel' in mapping) return evaluateCel(mapping.cel, scope);
+  return evaluateTemplate(mapping.template, scope);
+}
+
+function evaluateTemplate(
+  parts: Extract<Mapping, { readonly template: unknown }>['template'],
+  scope: RunScope,
+): string {
+  let text = '';
+  for (const part of parts) {
+    text += typeof part === 'string' ? part : toText(evaluateCel(part.cel, scope));
+    if (text.length > MAX_TEXT_CHARS) {
+      throw expressionFailed(
+        `The text is longer than ${MAX_TEXT_CHARS} characters`,
+        'Pass the values as fields of their own.',
+      );
+    }
+  }
+  return text;
+}
+
+const toText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function inField(thrown: unknown, field: string): unknown {
+  if (!HeddleError.is(thrown)) return thrown;
+  const { message, fix } = thrown;
+  const shown = cutText(oneLine(field), MAX_SHOWN_CHARS);
+  return new HeddleError('EXPRESSION_FAILED', `In \`${shown}\`: ${message}`, { fix, details: { field: shown } });
+}
+
+/** Evaluates a condition. Throws EXPRESSION_FAILED if it has no value, or CEL has one that is not true or false. */
+export function evaluateCondition(condition: StepCondition, scope: RunScope): boolean {
+  if ('truthy' in condition) return Boolean(evaluateMapping(condition.truthy, scope));
+  const value = evaluateCel(condition.cel, scope);
+  if (typeof value === 'boolean') return value;
+  throw expressionFailed(
+    `${shownSource(condition.cel)} is not true or false`,
+    'Compare the value: `== true`, `!= ""`, `> 0`.',
+  );
+}
+
+function evaluateCel(source: string, scope: RunScope): Json {
+  const expression = compiled(source);
+  const result = expression.evaluate(valuesOf(expression, scope));
+  if ('value' in result) return result.value;
+  const [name, ...parts] = result.missing ?? [];
+  // The reference has the same problem, and its error names the nearest match.
+  if (typeof name === 'string') resolveReference({ name, parts, text: textOf(name, parts) }, scope);
+  throw expressionFailed(`${shownSource(source)} has no value: ${result.failure}`, 'Correct the expression.');
+}
+
+function compiled(source: string): ValueExpression {
+  const expression = compileValueExpression(source);
+  if ('evaluate' in expression) return expression;
+  throw expressionFailed(`${shownSource(source)} is not an expression: ${expression.message}`, expression.fix);
+}
+
+/** Returns the values that an expression reads. A skipped step has no `result`, so that `.?result` is empty. */
+function valuesOf({ reads }: ValueExpression, scope: RunScope): Readonly<Record<string, Json>> {
+  const found = new Map<string, Json>();
+  for (const { name } of reads) {
+    const value = scope.get(name);
+    if (value !== undefined) found.set(name, isSkippedView(value) ? withoutResult(value) : value);
+  }
+  const steps = scope.get(STEPS) ?? Object.fromEntries(found);
+  return { [STEPS]: steps, ...Object.fromEntries(found) };
+}
+
+function withoutResult({ result: _result, ...rest }: JsonObject): Json {
+  return rest;
+}
+
+function textOf(name: string, parts: Reference['parts']): string {
+  return `$${name}${parts.map((part) => (NUMBERS.test(String(part)) ? `[${part}]` : `.${part}`)).join('')}`;
+}
+
+/** Writes an expression as in the source of a workflow. */
+const shownSource = (source: string): string =>
+  `\`${cutText(oneLine(source.replace(/scope\["([\w-]+)"\]/g, '$$$1')), MAX_SHOWN_CHARS)}\``;
+
+/** Lists the names that a mapping or condition reads. Their values are loaded before it is evaluated. */
+export function namesIn(mapping: Mapping | StepCondition): ReadonlySet<string> {
+  return new Set(readsIn(mapping).map(({ name }) => name));
+}
+
+/** A value that a mapping reads. `*` maps over a list. */
+export interface MappingRead extends Reference {
+  /** True if a missing value is no error. */
+  readonly isOptional: boolean;
+}
+
+/** Lists the references of a mapping or condition, also those in its expressions. */
+export function readsIn(mapping: Mapping | StepCondition): readonly MappingRead[] {
+  if ('truthy' in mapping) return readsIn(mapping.truthy);
+  if ('object' in mapping) return Object.values(mapping.object).flatMap(readsIn);
+  if ('list' in mapping) return mapping.list.flatMap(readsIn);
+  if ('template' in mapping) return mapping.template.flatMap((part) => (typeof part === 'string' ? [] : readsIn(part)));
+  if ('cel' in mapping) return celReads(mapping.cel);
+  if (!('ref' in mapping)) return [];
+  const { name, parts, text } = mapping.ref;
+  const [first, ...rest] = parts;
+  const isAlias = name === STEPS && typeof first === 'string';
+  return [{ ...(isAlias ? { name: first, parts: rest } : { name, parts }), text, isOptional: false }];
+}
+
+function celReads(source: string): readonly MappingRead[] {
+  const expression = compileValueExpression(source);
+  if (!('evaluate' in expression)) return [];
+  return expression.reads.map(({ name, parts, isOptional }) => ({
+    name,
+    parts,
+    text: textOf(name, parts),
+    isOptional,
+  }));
+}

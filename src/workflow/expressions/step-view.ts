@@ -1,0 +1,71 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+import { isObject, parseJson } from '../../core/json.ts';
+import type { RunError } from '../../core/records/run.ts';
+
+/** The outcome of a step, before it becomes the value of `$step`. */
+export interface StepOutcome {
+  /** `ok`, or `skipped`: its condition was false, or it failed with `onError: skip`. */
+  readonly status: 'ok' | 'skipped';
+  readonly result: Json;
+  readonly error?: RunError;
+  readonly attempts: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The fields of `output`. */
+  readonly output?: JsonObject;
+  /** The call, of a step that has called a tool. */
+  readonly call?: { readonly raw: JsonObject; readonly server: string; readonly latencyMs: number };
+}
+
+/** Returns the value of `$step` in the rich form. Fields of `output` never replace those of every step. */
+export function richView({ output, call, error, ...rest }: StepOutcome): JsonObject {
+  return {
+    ...output,
+    ...rest,
+    ...(error && { error: { ...error } as JsonObject }),
+    ...(call && { raw: call.raw }),
+  };
+}
+
+/**
+ * Returns the value of `$step` in the classic form: the fields of its result, then those of `outputMapping` and `result`.
+ * On a tool step `content`, `isError`, `serverId` and `latencyMs` win.
+ */
+export function classicView({ status, result, error, output, call }: StepOutcome): JsonObject {
+  if (status === 'skipped') return { status, result: null, ...(error && { error: { ...error } as JsonObject }) };
+  return {
+    ...(isObject(result) ? result : {}),
+    ...output,
+    result,
+    ...(call && {
+      content: call.raw.content ?? [],
+      isError: call.raw.isError === true,
+      serverId: call.server,
+      latencyMs: call.latencyMs,
+    }),
+  };
+}
+
+/** Returns true for the value of a step that was skipped. */
+export const isSkippedView = (value: Json | undefined): value is JsonObject =>
+  isObject(value) && value.status === 'skipped' && value.result === null;
+
+/**
+ * Returns the result of a tool step: `structuredContent`, else an object or list that its text holds as JSON, else
+ * `{text, content}`.
+ */
+export function toolResult(raw: JsonObject): Json {
+  if (raw.structuredContent !== undefined) return raw.structuredContent;
+  const content = Array.isArray(raw.content) ? (raw.content as readonly Json[]) : [];
+  const text = content.flatMap((block) => (isObject(block) && block.type === 'text' ? [block.text] : [])).join('\n');
+  return parsedText(text) ?? { text, content };
+}
+
+function parsedText(text: string): Json | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return parseJson(text, { keys: 'any', numbers: 'exact' });
+  } catch {
+    return undefined;
+  }
+}
