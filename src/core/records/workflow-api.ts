@@ -1,3 +1,4 @@
+import type { PendingApproval } from '../call/approval.ts';
 import type { Caller, InputRequest, InputResponses, Json, JsonObject } from '../call.ts';
 import type { Run, RunEvent, RunOptions, RunQuery, RunResolution, RunResult, StepInDoubt } from './run.ts';
 import type { DryRun, LintReport, WorkflowSource, WorkflowSummary } from './workflow.ts';
@@ -35,6 +36,15 @@ export interface RunFollower {
   readonly onEvent?: (event: RunEvent) => void;
   /** Answers input requests of steps. Without it such a step fails and names the callers that could respond. */
   readonly onInput?: (request: RunInputRequest, signal: AbortSignal) => Promise<InputResponses>;
+  /**
+   * Resolves once an approval of the workflow's own tool is no longer pending, or with `approved` if the user has
+   * approved the call here. Without it the start fails with APPROVAL_PENDING.
+   */
+  readonly onApproval?: (approval: PendingApproval, signal: AbortSignal) => Promise<{ readonly approved?: 'self' }>;
+  /** The user at the terminal has agreed to the call of the workflow's tool beforehand. */
+  readonly approved?: 'self';
+  /** Ends the wait for the start. A run that was started goes on. */
+  readonly signal?: AbortSignal;
 }
 
 /**
