@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { heddle, type Reference, type Syntax, translate, variableNamed } from './template.ts';
+import { heddle, type HostReference, type Syntax, translate, variableNamed } from './template.ts';
 
 /** The syntax `{name}`, with a `variables` object that describes each name. */
 export const curly: Syntax = {
   pattern: /\{([A-Za-z_][A-Za-z0-9_-]*)\}/g,
-  read: ([, id = '']): Reference => ({ kind: 'input', id }),
+  read: ([, id = '']): HostReference => ({ kind: 'input', id }),
   print: (reference) =>
     // Only names that are the same after import and export.
     reference.kind === 'variable' &&

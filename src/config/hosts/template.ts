@@ -1,5 +1,5 @@
 /** A part of a text that is replaced when the text is used. */
-export type Reference =
+export type HostReference =
   | { readonly kind: 'variable'; readonly name: string; readonly fallback?: string }
   | { readonly kind: 'folder'; readonly of: 'workspace' | 'user' }
   | { readonly kind: 'secret'; readonly name: string }
@@ -8,7 +8,7 @@ export type Reference =
   /** A reference that only this host has. */
   | { readonly kind: 'foreign'; readonly text: string };
 
-type Part = string | Reference;
+type Part = string | HostReference;
 
 /** The syntax of references in the texts of one host. */
 export interface Syntax {
@@ -16,7 +16,7 @@ export interface Syntax {
   /** Returns the reference or the plain text for a match of the pattern. */
   read(match: RegExpExecArray): Part;
   /** Returns the text of a reference; undefined if the syntax cannot express it. */
-  print(reference: Reference): string | undefined;
+  print(reference: HostReference): string | undefined;
   /** Escapes plain text that would be read as a reference. */
   escape?(literal: string): string;
 }
@@ -99,21 +99,22 @@ function nameOf(part: Part): string {
   }
 }
 
-const foreign = (text: string): Reference => ({ kind: 'foreign', text });
-const variable = (name: string, fallback?: string): Reference => ({
+const foreign = (text: string): HostReference => ({ kind: 'foreign', text });
+const variable = (name: string, fallback?: string): HostReference => ({
   kind: 'variable',
   name,
   ...(fallback !== undefined && { fallback }),
 });
 
-const FOLDERS: Readonly<Record<string, Reference>> = {
+const FOLDERS: Readonly<Record<string, HostReference>> = {
   workspaceFolder: { kind: 'folder', of: 'workspace' },
   userHome: { kind: 'folder', of: 'user' },
 };
-const folderNamed = (name: string): Reference | undefined => (Object.hasOwn(FOLDERS, name) ? FOLDERS[name] : undefined);
+const folderNamed = (name: string): HostReference | undefined =>
+  Object.hasOwn(FOLDERS, name) ? FOLDERS[name] : undefined;
 const printFolder = (of: 'workspace' | 'user') => (of === 'workspace' ? '${workspaceFolder}' : '${userHome}');
 
-function withFallback(inside: string): Reference | undefined {
+function withFallback(inside: string): HostReference | undefined {
   const [, name, fallback] = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(inside) ?? [];
   return name === undefined ? undefined : variable(name, fallback);
 }

@@ -1,9 +1,9 @@
 import { type HostDialect, lens, REMOTE } from './dialect.ts';
 import { jsonHost } from './json-host.ts';
-import { editorLike, type Reference } from './template.ts';
+import { editorLike, type HostReference } from './template.ts';
 
 // VS Code resolves everything in `${…}`; it is never plain text.
-function known(inside: string): Reference {
+function known(inside: string): HostReference {
   const id = /^input:(.+)$/.exec(inside)?.[1];
   return id === undefined ? { kind: 'foreign', text: `\${${inside}}` } : { kind: 'input', id };
 }

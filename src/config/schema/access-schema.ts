@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ROLES } from '../../core/call/caller.ts';
+import { APPROVER_PATTERN, ROLES } from '../../core/call/caller.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import { isRulePattern, meantRule, RULE_FORMS } from '../../core/text/rule-pattern.ts';
 import { JWT_ALGORITHMS, SETTING_DEFAULTS } from './defaults.ts';
@@ -60,7 +60,7 @@ export const policies = z
 const approver = z
   .string()
   .regex(
-    /^(role:(owner|operator|approver|auditor|user)|key:[A-Za-z0-9._-]{1,64}|local:.+|owner|library|[a-z]+:\/\/.+#.+)$/,
+    APPROVER_PATTERN,
     'must be `role:<role>`, `key:<name>`, `local:<user>`, `owner`, `library` or `<issuer>#<sub>`',
   );
 

@@ -14,3 +14,7 @@ export function requireRole(by: Caller, roles: readonly Role[]): void {
     fix: 'Ask an owner for one of them.',
   });
 }
+
+/** An identity that may decide an approval, in configuration and in workflows. */
+export const APPROVER_PATTERN =
+  /^(role:(owner|operator|approver|auditor|user)|key:[A-Za-z0-9._-]{1,64}|local:.+|owner|library|[a-z]+:\/\/.+#.+)$/;
