@@ -165,8 +165,8 @@ export interface FanoutStep {
   /** Called once with all results; `$items` has them. */
   readonly merge?: ToolUse;
   /**
-   * `report`: `{items, ok, failed, total}`, and `$items` in `merge` is its list. `contents`: the classic list of the
-   * contents, with null for a skipped item; `$items` is that list.
+   * `report`: `{items, ok, failed, total}`; each of `$items` in `merge` has the steps of its body by id. `contents`: the
+   * classic list of the contents, with null for a skipped item; `$items` is that list.
    */
   readonly shape: 'report' | 'contents';
 }

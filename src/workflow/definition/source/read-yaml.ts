@@ -1,4 +1,5 @@
 import {
+  type Alias,
   Composer,
   CST,
   isAlias,
@@ -27,34 +28,57 @@ import {
 const MAX_ALIASES = 100;
 const QUOTE_FIX =
   'Put the value in quotes: references with `[` and expressions with `{` are not plain YAML inside of `{…}` and `[…]`.';
+const OPENS: ReadonlySet<CST.TokenType | null> = new Set(['flow-map-start', 'flow-seq-start']);
+const CLOSES: ReadonlySet<CST.TokenType | null> = new Set(['flow-map-end', 'flow-seq-end']);
+const NESTS_ON_ITS_LINE: ReadonlySet<CST.TokenType | null> = new Set(['seq-item-ind', 'explicit-key-ind']);
 const HAS_NO_TEXT: ReadonlySet<CST.TokenType | null> = new Set(['doc-mode', 'flow-error-end']);
 
 /** Parses one document of YAML 1.2 whose values JSON could express too. Throws `Unusable`. */
 export function readYaml(text: string): SourceTree {
   checkTokens(text);
   const document = parse(text);
-  const reader: YamlReader = { document, left: MAX_SOURCE_VALUES };
+  const reader: YamlReader = { document, targets: new Map(), left: MAX_SOURCE_VALUES };
   return toTree(document.contents, 0, reader);
 }
 
-/** Refuses tags and too many aliases before anything is composed: the composer only warns of tags. */
+/**
+ * Refuses tags, too many aliases and deep nesting before anything is composed. The composer only warns of tags, and takes
+ * seconds for 100 000 levels.
+ */
 function checkTokens(text: string): void {
   let offset = 0;
-  let aliases = 0;
   let isScalarNext = false;
+  const seen: SeenTokens = { aliases: 0, flow: 0, onLine: 0 };
   for (const lexeme of new Lexer().lex(text)) {
     const type: CST.TokenType | null = isScalarNext ? null : CST.tokenType(lexeme);
     isScalarNext = type === 'scalar';
-    if (type === 'tag') {
-      const fix = 'Remove the tag; put a text that looks like a number in quotes.';
-      throw new Unusable('YAML_TAG', offset, { message: 'YAML tags are not allowed.', fix });
-    }
-    if (type === 'alias' && ++aliases > MAX_ALIASES) {
-      const message = `The definition has more than ${MAX_ALIASES} aliases.`;
-      throw new Unusable('YAML_ALIASES', offset, { message, fix: 'Write the values out, or use a sub-workflow.' });
-    }
+    checkToken(type, offset, seen);
     if (!isScalarNext && !HAS_NO_TEXT.has(type)) offset += lexeme.length;
   }
+}
+
+interface SeenTokens {
+  aliases: number;
+  /** Open braces and brackets. */
+  flow: number;
+  /** Lists that begin on this line: `- - - a`. */
+  onLine: number;
+}
+
+function checkToken(type: CST.TokenType | null, offset: number, seen: SeenTokens): void {
+  if (type === 'tag') {
+    const fix = 'Remove the tag; put a text that looks like a number in quotes.';
+    throw new Unusable('YAML_TAG', offset, { message: 'YAML tags are not allowed.', fix });
+  }
+  if (type === 'alias' && ++seen.aliases > MAX_ALIASES) {
+    const message = `The definition has more than ${MAX_ALIASES} aliases.`;
+    throw new Unusable('YAML_ALIASES', offset, { message, fix: 'Write the values out, or use a sub-workflow.' });
+  }
+  if (type === 'newline') seen.onLine = 0;
+  if (NESTS_ON_ITS_LINE.has(type)) seen.onLine++;
+  if (OPENS.has(type)) seen.flow++;
+  if (CLOSES.has(type)) seen.flow--;
+  requireDepth(Math.max(seen.flow, seen.onLine), offset);
 }
 
 /** Parses one document. It ends at the first error: collecting all of them takes quadratic time. */
@@ -91,6 +115,8 @@ function syntaxError(text: string, offset: number, message: string): Unusable {
 
 interface YamlReader {
   readonly document: YamlDocument;
+  /** The targets of aliases. Looking for one takes a walk through the document. */
+  readonly targets: Map<Alias, unknown>;
   left: number;
 }
 
@@ -113,15 +139,15 @@ function toTree(node: unknown, depth: number, reader: YamlReader): SourceTree {
   return leafTree(toScalar(node.value, offset), offset);
 }
 
-function resolveAlias(node: Parameters<typeof isAlias>[0], { document }: YamlReader): unknown {
-  if (!isAlias(node)) return undefined;
-  const target = node.resolve(document);
-  if (target) return target;
-  const message = 'The alias has no anchor before it.';
-  throw new Unusable('SYNTAX_INVALID', startOf(node), {
-    message,
-    fix: 'Define the anchor, or put the text in quotes.',
-  });
+function resolveAlias(node: Alias, { document, targets }: YamlReader): unknown {
+  const target = targets.get(node) ?? node.resolve(document);
+  if (!target) {
+    const message = 'The alias has no anchor before it.';
+    const fix = 'Define the anchor, or put the text in quotes.';
+    throw new Unusable('SYNTAX_INVALID', startOf(node), { message, fix });
+  }
+  targets.set(node, target);
+  return target;
 }
 
 function toScalar(value: unknown, offset: number) {
