@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { heddle, type HostReference, type Syntax, translate, variableNamed } from './template.ts';
+import { type HostReference, heddle, type Syntax, translate, variableNamed } from './template.ts';
 
 /** The syntax `{name}`, with a `variables` object that describes each name. */
 export const curly: Syntax = {
