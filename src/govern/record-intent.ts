@@ -34,7 +34,7 @@ export function recordIntent(
 
   async function recorded(call: DecidedCall, next: Handler<DecidedCall>): Promise<Result> {
     if (call.charge) await call.charge();
-    await log.appendDurably(recordOf(call));
+    await log.appendDurably(recordOf(call), call.fence);
     return await go(call, next);
   }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/call.ts';
 import type { AuditEntry, AuditHead, AuditSearch, AuditVerification } from '../core/records/audit-entry.ts';
+import type { RunFence } from './run-journal.ts';
 
 /** `intent` opens a call or an administrative act, `outcome` ends it, `hook` is the effect of a hook. Only Heddle itself writes a `checkpoint`. */
 export type AuditPhase = 'intent' | 'hook' | 'outcome' | 'checkpoint';
@@ -24,8 +25,11 @@ export type Later<T> = T | (() => T);
 export interface AuditLog {
   /** Queues a record. It is written with the next durable record, or within 25 ms. A failed write is retried. */
   append(record: Later<AuditRecord>): void;
-  /** Settles with its place when the record is committed. Rejects with AUDIT_UNAVAILABLE when that fails. */
-  appendDurably(record: Later<AuditRecord>): Promise<AuditHead>;
+  /**
+   * Settles with its place when the record is committed. Rejects with AUDIT_UNAVAILABLE when that fails, and with
+   * RUN_LEASE_LOST when the fence of its run is stale.
+   */
+  appendDurably(record: Later<AuditRecord>, fence?: RunFence): Promise<AuditHead>;
   /** Newest first. */
   search(query: AuditQuery): Promise<readonly AuditRecord[]>;
   /** Reads matching records in batches. A thread reads the database, so that calls go on. */

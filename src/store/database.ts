@@ -15,6 +15,8 @@ export interface DatabaseOptions {
 
 /** The parts of a store that differ between SQLite and Postgres. */
 export interface StoreDatabase {
+  /** True if all processes that share the database are on one machine. */
+  readonly isEmbedded: boolean;
   readonly write: WriteBatch;
   /** Loads the query builder on first use, because it is slow to load and most commands only append. */
   readonly queries: () => Promise<Kysely<Tables>>;

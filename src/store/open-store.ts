@@ -9,6 +9,7 @@ import { WriteQueue } from './audit/write-queue.ts';
 import type { DatabaseOptions, StoreDatabase } from './database.ts';
 import { readTrace } from './queries/searches.ts';
 import { readStats } from './queries/stats.ts';
+import { lazyRuns } from './runs/lazy-runs.ts';
 import type { Keyring } from './secrets/secret-keychain.ts';
 import type { Store } from './store.ts';
 import { lazyVault } from './vault/lazy-vault.ts';
@@ -61,9 +62,13 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     return approvals;
   };
 
+  const workflow = lazyRuns({ statements: database.statements, queue, clock, guard: read });
+
   return {
     ...lazyApprovals((work) => read(loadApprovals().then(work))),
     ...lazyVault((work) => read(loadVault().then(work))),
+    runs: workflow.runs,
+    ...(database.isEmbedded && { runQueue: workflow.runQueue }),
     audit: openAuditLog({ database, queue, clock, location, guard: read }),
     traces: {
       append: (span) => queue.appendSpan(span),
@@ -90,6 +95,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     },
     async close() {
       (await approvals)?.close();
+      await workflow.close();
       try {
         await queue.close();
       } finally {

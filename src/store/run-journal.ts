@@ -7,6 +7,9 @@ export interface RunFence {
   readonly epoch: number;
 }
 
+/** Returns the name of the lease of a run. */
+export const runLease = (run: string): string => `run:${run}`;
+
 /** A run as the store keeps it. */
 export interface StoredRun extends Run {
   /** SHA-256 of the input's JSON text, a value of this journal. The definition is one, too, under `digest`. */

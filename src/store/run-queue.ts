@@ -20,6 +20,8 @@ export interface ClaimOptions {
   readonly limit: number;
   /** Only these runs, due or not. */
   readonly only?: readonly string[];
+  /** Leaves out the runs of newer interpreters. */
+  readonly interpreter?: number;
   /** Tests whether a process is alive. A live owner keeps its runs, a dead one loses them at once. */
   readonly isAlive: (owner: RunOwner) => boolean;
 }

@@ -20,6 +20,8 @@ export interface Statements {
   readonly schema: string;
   /** Returns the SQL expression for the time in milliseconds. On Postgres it reads the database's clock. */
   now(): string;
+  /** Returns the end of a SELECT that locks its rows until the commit; empty where a write locks the database. */
+  lock(mode: 'KEY SHARE' | 'UPDATE'): string;
   /** Returns a number that changes when another connection commits; absent where the database has none. */
   dataVersion?(): number;
   read(statement: SqlStatement): Promise<readonly SqlRow[]>;

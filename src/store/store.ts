@@ -7,6 +7,8 @@ import type { StandingBook } from './approvals/standing-book.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { LeaseBook } from './lease-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
+import type { RunJournal } from './run-journal.ts';
+import type { RunQueue } from './run-queue.ts';
 import type { ServerBook } from './server-book.ts';
 import type { SignInBook } from './sign-in-book.ts';
 import type { TokenVault } from './token-vault.ts';
@@ -29,6 +31,9 @@ export interface Store {
   readonly clients: ClientBook;
   readonly signIns: SignInBook;
   readonly leases: LeaseBook;
+  readonly runs: RunJournal;
+  /** Present on SQLite. On Postgres the durable engine has its own queue. */
+  readonly runQueue?: RunQueue;
   /** Seals every credential with the key that is chosen now. Rows of a key that is not available stay as they are. */
   rekey(): Promise<RekeyReport>;
   /** Tests whether the store can be written. */

@@ -21,7 +21,7 @@ export interface AuditLogOptions {
 export function openAuditLog(options: AuditLogOptions): AuditLog {
   const { database, queue, clock, guard } = options;
   const table = database.statements;
-  const append: AuditLog['appendDurably'] = (record) => queue.appendDurably(record);
+  const append: AuditLog['appendDurably'] = (record, fence) => queue.appendDurably(record, fence);
   const writing = { table, append, clock, hasQueued: () => queue.hasQueued };
   return {
     append: (record) => queue.append(record),

@@ -3,6 +3,9 @@ import type { AuditHead } from '../../core/records/audit-entry.ts';
 import type { Clock } from '../../core/time.ts';
 import type { AuditRecord, Later } from '../audit-log.ts';
 import { toAuditRow, toSpanRow } from '../rows.ts';
+import type { RunFence } from '../run-journal.ts';
+import type { JoinedWrites, JournalBatch, JournalRefusal } from '../runs/joined-writes.ts';
+import type { JournalRows } from '../runs/journal-rows.ts';
 import type { AuditRow, SealedRow, SpanRow } from '../tables.ts';
 import type { Span } from '../trace-log.ts';
 import { type ChainHead, sealRecord, startChain } from './hash-chain.ts';
@@ -18,6 +21,8 @@ const TURNS_UNDER_LOAD = 3;
 export interface QueuedBatch {
   readonly records: readonly SealedRow[];
   readonly spans: readonly SpanRow[];
+  /** Present if the batch has writes of runs, or records of their calls. */
+  readonly journal?: JournalBatch;
 }
 
 /** Commits the whole batch or throws. The queue waits for it before it writes the next batch. */
@@ -31,7 +36,10 @@ interface Entry {
   record: Later<AuditRecord> | undefined;
   row: AuditRow | undefined;
   readonly waiting: { resolve(place: AuditHead): void; reject(error: HeddleError): void } | undefined;
+  readonly fence: RunFence | undefined;
 }
+
+const NO_WRITES: readonly JournalRows[] = [];
 
 /**
  * Writes all records of one turn of the event loop in one transaction, and of up to four turns under load.
@@ -43,6 +51,9 @@ export class WriteQueue {
   readonly #clock: Clock;
   #entries: Entry[] = [];
   #spans: Later<Span>[] = [];
+  #journal: JoinedWrites | undefined;
+  /** True if a queued record has a fence. */
+  #isFenced = false;
   #lost = 0;
   /** The number of durable records in the last batch. */
   #lastDurable = 0;
@@ -67,16 +78,23 @@ export class WriteQueue {
   }
 
   append(record: Later<AuditRecord>): void {
-    this.#entries.push({ record, row: undefined, waiting: undefined });
+    this.#entries.push({ record, row: undefined, waiting: undefined, fence: undefined });
     this.#flushLater();
   }
 
-  appendDurably(record: Later<AuditRecord>): Promise<AuditHead> {
+  appendDurably(record: Later<AuditRecord>, fence?: RunFence): Promise<AuditHead> {
     if (this.#closing) return Promise.reject(auditUnavailable('The store is closed'));
     const waiting = Promise.withResolvers<AuditHead>();
-    this.#entries.push({ record, row: undefined, waiting });
+    this.#entries.push({ record, row: undefined, waiting, fence });
+    if (fence) this.#isFenced = true;
     this.#wake();
     return waiting.promise;
+  }
+
+  /** Lets writes of runs join the batches. The returned functions commit them at once, or within 25 ms. */
+  join(journal: JoinedWrites): { now(): void; soon(): void } {
+    this.#journal = journal;
+    return { now: () => this.#wake(), soon: () => this.#flushLater() };
   }
 
   appendSpan(span: Later<Span>): void {
@@ -113,33 +131,45 @@ export class WriteQueue {
     clearTimeout(this.#retry);
     const kept = await this.#flush();
     this.#running = undefined;
-    const arrived = this.#entries.length > kept || this.#isFlushDue;
+    const arrived = this.#entries.length > kept || this.#isFlushDue || this.#journal?.isUrgent === true;
     if (arrived) this.#wake();
-    else if (kept > 0 && !this.#closing) this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
+    else if (kept + (this.#journal?.size ?? 0) > 0 && !this.#closing)
+      this.#retry = setTimeout(() => this.#wake(), RETRY_MS).unref();
   }
 
   /** Returns the number of entries that stay queued for the next batch. */
   async #flush(): Promise<number> {
     const all = this.#entries;
     this.#entries = [];
-    const { batch, rows } = this.#rowsOf(all);
+    let batch = this.#writable(all);
+    let writes = this.#journal?.take() ?? NO_WRITES;
+    const isFenced = this.#isFenced;
+    this.#isFenced = false;
     const spans = this.#dueSpans();
+    for (;;) {
+      try {
+        const fences = isFenced || writes.length > 0 ? fencesOf(batch, writes) : undefined;
+        await this.#commit(batch, fences ? { spans, journal: { fences, writes } } : { spans });
+        return 0;
+      } catch (cause) {
+        const refusal = this.#journal?.refuse(cause);
+        if (!refusal) return this.#keep(batch, cause);
+        batch = refuseStale(batch, refusal);
+        writes = refusal.writes;
+      }
+    }
+  }
+
+  async #commit(batch: readonly Entry[], more: Omit<QueuedBatch, 'records'>): Promise<void> {
+    const rows = batch.map(({ row }) => row as AuditRow);
     const lost = this.#lost;
     if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
-    let sealed: readonly SealedRow[];
-    try {
-      this.#head ??= startChain(await this.#newest());
-      const next = sealRecord(this.#head, rows);
-      sealed = next.sealed;
-      await this.#write({ records: sealed, spans });
-      this.#head = next.head;
-    } catch (cause) {
-      // The failed commit may have been applied, so its sequence numbers may be taken.
-      this.#head = undefined;
-      return this.#keep(batch, cause);
-    }
+    this.#head ??= startChain(await this.#newest());
+    const { sealed, head } = sealRecord(this.#head, rows);
+    await this.#write({ records: sealed, ...more });
+    this.#head = head;
     this.#lost -= lost;
-    this.#lastDurable = 0;
+    this.#lastDurable = this.#journal?.committed() ?? 0;
     const first = sealed.length - batch.length;
     for (let at = 0; at < batch.length; at += 1) {
       const waiting = batch[at]?.waiting;
@@ -147,7 +177,6 @@ export class WriteQueue {
       this.#lastDurable++;
       waiting.resolve(sealed[first + at] as SealedRow);
     }
-    return 0;
   }
 
   // Spans wait for a flush or for 500 of them: one span of many costs a fraction of a single write.
@@ -160,11 +189,10 @@ export class WriteQueue {
   }
 
   /** Makes the rows. A record that is no JSON rejects its waiting call, or counts as lost; the others are written. */
-  #rowsOf(all: readonly Entry[]): { batch: readonly Entry[]; rows: AuditRow[] } {
-    const rows: AuditRow[] = [];
-    const batch = all.filter((entry) => {
+  #writable(all: readonly Entry[]): readonly Entry[] {
+    return all.filter((entry) => {
       try {
-        rows.push(rowOf(entry));
+        makeRow(entry);
         return true;
       } catch (cause) {
         if (!entry.waiting) this.#lost++;
@@ -172,10 +200,12 @@ export class WriteQueue {
         return false;
       }
     });
-    return { batch, rows };
   }
 
   #keep(batch: readonly Entry[], cause: unknown): number {
+    // The failed commit may have been applied, so its sequence numbers may be taken.
+    this.#head = undefined;
+    this.#journal?.keep(cause);
     const error = auditUnavailable('The audit log could not be written', cause);
     for (const entry of batch) entry.waiting?.reject(error);
     const undurable = batch.filter((entry) => !entry.waiting);
@@ -190,7 +220,8 @@ export class WriteQueue {
     clearTimeout(this.#flushTimer);
     clearTimeout(this.#retry);
     await this.#running;
-    if (this.#entries.length + this.#spans.length > 0) await this.#flush();
+    if (this.#entries.length + this.#spans.length + (this.#journal?.size ?? 0) > 0) await this.#flush();
+    this.#journal?.close();
     const unwritten = this.#entries.length + this.#lost;
     if (unwritten === 0) return;
     const records = unwritten === 1 ? 'record' : 'records';
@@ -199,12 +230,27 @@ export class WriteQueue {
 }
 
 /** Makes the row once, so that a queued entry does not keep its call in memory. */
-function rowOf(entry: Entry): AuditRow {
-  if (entry.row) return entry.row;
+function makeRow(entry: Entry): void {
+  if (entry.row) return;
   const { record } = entry;
   entry.row = toAuditRow(typeof record === 'function' ? record() : (record as AuditRecord));
   entry.record = undefined;
-  return entry.row;
+}
+
+/** Returns each fence of a batch once. */
+function fencesOf(batch: readonly Entry[], writes: readonly JournalRows[]): readonly RunFence[] {
+  const fences = new Map<string, RunFence>();
+  for (const { fence } of [...batch, ...writes]) if (fence) fences.set(`${fence.epoch} ${fence.run}`, fence);
+  return [...fences.values()];
+}
+
+/** Rejects the records of lost runs, and returns the others. */
+function refuseStale(batch: readonly Entry[], { errorOf }: JournalRefusal): readonly Entry[] {
+  return batch.filter(({ fence, waiting }) => {
+    const error = fence && errorOf(fence);
+    if (error) waiting?.reject(error);
+    return !error;
+  });
 }
 
 function spanRowOf(span: Later<Span>): readonly SpanRow[] {

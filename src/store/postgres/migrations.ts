@@ -206,4 +206,60 @@ export const MIGRATIONS: readonly Migration[] = [
   ],
   // Compared by bytes, as in SQLite, so that the index finds ids by their beginning.
   [`ALTER TABLE ${SCHEMA}.approvals ALTER COLUMN id TYPE TEXT COLLATE "C"`],
+  // Runs of workflows. `due_at` is the time at which a process may claim a run without owner: 0 at once, null never.
+  // Signals are numbered within their run. `run_state` has one row, which counts signals and ended runs.
+  [
+    `CREATE TABLE ${SCHEMA}.runs (
+       id TEXT COLLATE "C" PRIMARY KEY,
+       workflow TEXT NOT NULL,
+       digest TEXT NOT NULL,
+       interpreter INTEGER NOT NULL,
+       status TEXT NOT NULL,
+       caller TEXT NOT NULL,
+       call_id TEXT,
+       parent TEXT,
+       started_at DOUBLE PRECISION NOT NULL,
+       ended_at DOUBLE PRECISION,
+       wake_at DOUBLE PRECISION,
+       due_at DOUBLE PRECISION,
+       owner TEXT,
+       error TEXT,
+       input TEXT NOT NULL,
+       output TEXT,
+       signal_seen INTEGER NOT NULL,
+       signal_last INTEGER NOT NULL,
+       facts TEXT NOT NULL
+     )`,
+    `CREATE UNIQUE INDEX runs_call ON ${SCHEMA}.runs (caller, call_id) WHERE call_id IS NOT NULL`,
+    `CREATE INDEX runs_started ON ${SCHEMA}.runs (started_at)`,
+    `CREATE INDEX runs_caller ON ${SCHEMA}.runs (caller, started_at)`,
+    `CREATE INDEX runs_parent ON ${SCHEMA}.runs (parent) WHERE parent IS NOT NULL`,
+    `CREATE INDEX runs_open ON ${SCHEMA}.runs (started_at) WHERE ended_at IS NULL`,
+    `CREATE INDEX runs_ended ON ${SCHEMA}.runs (ended_at) WHERE ended_at IS NOT NULL`,
+    `CREATE INDEX runs_due ON ${SCHEMA}.runs (due_at, started_at) WHERE owner IS NULL AND due_at IS NOT NULL`,
+    `CREATE INDEX runs_owned ON ${SCHEMA}.runs (owner) WHERE owner IS NOT NULL`,
+    `CREATE TABLE ${SCHEMA}.run_entries (
+       run TEXT COLLATE "C" NOT NULL,
+       sequence INTEGER NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       kind TEXT NOT NULL,
+       path TEXT NOT NULL,
+       detail TEXT NOT NULL,
+       PRIMARY KEY (run, sequence)
+     )`,
+    `CREATE TABLE ${SCHEMA}.run_values (sha256 TEXT PRIMARY KEY, json TEXT NOT NULL)`,
+    `CREATE TABLE ${SCHEMA}.run_value_uses (run TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (run, sha256))`,
+    `CREATE INDEX run_value_uses_sha256 ON ${SCHEMA}.run_value_uses (sha256)`,
+    `CREATE TABLE ${SCHEMA}.run_signals (
+       run TEXT NOT NULL,
+       id INTEGER NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       kind TEXT NOT NULL,
+       caller TEXT NOT NULL,
+       detail TEXT NOT NULL,
+       PRIMARY KEY (run, id)
+     )`,
+    `CREATE TABLE ${SCHEMA}.run_state (id INTEGER PRIMARY KEY, changes DOUBLE PRECISION NOT NULL)`,
+    `INSERT INTO ${SCHEMA}.run_state VALUES (1, 0)`,
+  ],
 ];

@@ -29,6 +29,7 @@ export async function openPostgres(
   }
   let queries: Promise<Kysely<Tables>> | undefined;
   return {
+    isEmbedded: false,
     write: postgresWriter(pool, durability === 'disk'),
     statements: postgresStatements(pool),
     servers: postgresServerBook(pool),

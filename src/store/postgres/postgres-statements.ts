@@ -8,6 +8,7 @@ export function postgresStatements(pool: Pool): Statements {
   return {
     schema: SCHEMA,
     now: () => '(extract(epoch from clock_timestamp()) * 1000)::double precision',
+    lock: (mode) => `FOR ${mode}`,
     async read(statement) {
       return (await pool.query<SqlRow>(numbered(statement))).rows;
     },
@@ -22,7 +23,7 @@ export function postgresStatements(pool: Pool): Statements {
 }
 
 /** Postgres numbers its placeholders. No statement has a question mark in a text. */
-function numbered({ sql, values }: SqlStatement): { text: string; values: (string | number | null)[] } {
+export function numbered({ sql, values }: SqlStatement): { text: string; values: (string | number | null)[] } {
   let count = 0;
   return { text: sql.replaceAll('?', () => `$${++count}`), values: [...values] };
 }

@@ -39,9 +39,10 @@ const WAIT_FOR_DISK =
 
 /** Commits a batch with one INSERT per table in one transaction. */
 export function postgresWriter(pool: Pool, waitsForDisk = false): WriteBatch {
-  return ({ records, spans }) =>
+  return ({ records, spans, journal }) =>
     inTransaction(pool, async (client) => {
       if (waitsForDisk) await client.query(WAIT_FOR_DISK);
+      if (journal) await (await import('./postgres-journal-writer.ts')).writeJournal(client, journal);
       if (records.length > 0) await client.query(insertOf('audit', RECORD_COLUMNS, records));
       if (spans.length > 0) await client.query(insertOf('spans', SPAN_COLUMNS, spans));
     });

@@ -37,9 +37,11 @@ export async function openSqlite(
     const checkpoint = idleCheckpoint(db);
     let queries: Promise<Kysely<Tables>> | undefined;
     return {
+      isEmbedded: true,
       write(batch) {
-        write(batch);
-        checkpoint.wrote(batch.records.length + batch.spans.length);
+        const written = write(batch);
+        checkpoint.wrote(batch.records.length + batch.spans.length + (batch.journal?.writes.length ?? 0));
+        return written;
       },
       statements: sqliteStatements(db, clock, level),
       servers: sqliteServerBook(db),

@@ -11,6 +11,7 @@ export function sqliteStatements(db: DatabaseSync, clock: Clock, level: SyncLeve
   return {
     schema: 'main',
     now: () => String(clock()),
+    lock: () => '',
     dataVersion: () => Number(run({ sql: 'PRAGMA data_version', values: [] })[0]?.data_version),
     read: async (statement) => run(statement),
     async write(statements, { durable = false } = {}) {

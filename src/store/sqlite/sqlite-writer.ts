@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { WriteBatch } from '../audit/write-queue.ts';
+import type { QueuedBatch, WriteBatch } from '../audit/write-queue.ts';
+import type { SqliteJournalWriter } from './sqlite-journal-writer.ts';
 
 /** Commits a batch with prepared statements in one transaction. */
 export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
@@ -14,9 +15,11 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   let failing = false;
+  let journalWriter: SqliteJournalWriter | undefined;
 
-  const write: WriteBatch = ({ records, spans }) => {
+  const write = ({ records, spans, journal }: QueuedBatch) => {
     begin.run();
+    if (journal) journalWriter?.write(journal);
     for (const row of records) {
       const { segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail } = row;
       insertRecord.run(segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail);
@@ -35,14 +38,22 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
     db.exec(`PRAGMA busy_timeout = ${now ? 0 : lockWaitMs}`);
   }
 
-  return (batch) => {
+  function attempt(batch: QueuedBatch): void {
     try {
       write(batch);
       setFailing(false);
     } catch (cause) {
       if (db.isTransaction) db.exec('ROLLBACK');
-      setFailing(true);
+      setFailing(!journalWriter?.isRefusal(cause));
       throw cause;
     }
-  };
+  }
+
+  async function loadAndAttempt(batch: QueuedBatch): Promise<void> {
+    const { sqliteJournalWriter } = await import('./sqlite-journal-writer.ts');
+    journalWriter = sqliteJournalWriter(db);
+    attempt(batch);
+  }
+
+  return (batch) => (batch.journal && !journalWriter ? loadAndAttempt(batch) : attempt(batch));
 }

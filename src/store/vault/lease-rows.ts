@@ -26,8 +26,9 @@ export function leaseBook(statements: Statements): LeaseBook {
       const ttl = { raw: String(Math.min(ttlMs, MAX_LEASE_MS)) };
       const [, , taken = []] = await statements.write([
         nextEpoch(statements),
-        // Crashed processes leave leases of names that none takes again.
-        sql`DELETE FROM ${leases} WHERE expires_at < ${{ raw: `${now.raw} - ${MAX_LEASE_MS}` }}`,
+        // Crashed processes leave leases of names that none takes again. A run keeps its lease: its owner may be suspended.
+        sql`DELETE FROM ${leases}
+          WHERE expires_at < ${{ raw: `${now.raw} - ${MAX_LEASE_MS}` }} AND name NOT LIKE 'run:%'`,
         sql`INSERT INTO ${leases} (name, holder, epoch, expires_at)
           SELECT CAST(${name} AS TEXT), CAST(${holder} AS TEXT), epoch, ${now} + ${ttl} FROM ${state} WHERE id = 1
           ON CONFLICT (name) DO UPDATE
