@@ -1,0 +1,108 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
+import type { RunError } from '../../core/records/run.ts';
+import type { Workflow } from '../definition/canonical.ts';
+import { compensate } from '../steps/compensate.ts';
+import { evaluate } from '../steps/evaluate.ts';
+import type { Execution, Frame } from '../steps/frame.ts';
+import { runSteps } from '../steps/run-step.ts';
+import type { SandboxRun } from '../steps/sandbox-run.ts';
+import { type StepFailure, toFailure } from '../steps/step-failure.ts';
+import { openScope } from '../steps/step-scope.ts';
+import { withTimeout } from '../steps/with-timeout.ts';
+import type { Durable, RunStop } from './durable.ts';
+
+/** The parts that the interpreter gets. It has no clock, no randomness and no I/O of its own. */
+export interface InterpreterParts {
+  readonly durable: Durable;
+  readonly runCode: SandboxRun;
+  /** The fields of `$run`. */
+  readonly run?: JsonObject;
+}
+
+/** The end of a run that has succeeded. */
+export interface RunOutput {
+  readonly output: Json;
+  readonly stepsExecuted: number;
+}
+
+/** The end of a run that has not succeeded. Its compensations have run. */
+export class RunFailure extends Error {
+  readonly status: 'failed' | 'cancelled' | 'compensation_failed';
+  readonly error: RunError;
+  readonly stepsExecuted: number;
+
+  constructor(status: RunFailure['status'], error: RunError, stepsExecuted: number) {
+    super(error.message);
+    this.name = 'RunFailure';
+    this.status = status;
+    this.error = error;
+    this.stepsExecuted = stepsExecuted;
+  }
+}
+
+/**
+ * Executes a workflow. Everything that happens is an operation of `durable`: executed again with the same recorded ends
+ * it makes the same operations and has the same end. Throws RunFailure; RunInterrupted passes through.
+ */
+export async function interpret(workflow: Workflow, input: Json, parts: InterpreterParts): Promise<RunOutput> {
+  const execution = openExecution(workflow, input, parts);
+  const frame = await openFrame(execution, workflow, parts);
+  try {
+    const output = await withTimeout(execution, frame, {
+      path: '~wall',
+      timeoutMs: workflow.wallMs,
+      run: async (timed) => {
+        const last = await runSteps(execution, timed, workflow.steps);
+        if (workflow.output) return evaluate(execution, timed.scope, workflow.output);
+        return (await last?.result()) ?? null;
+      },
+    });
+    return { output, stepsExecuted: execution.executed };
+  } catch (thrown) {
+    throw await undo(execution, frame, toFailure(thrown, ''));
+  }
+}
+
+function openExecution({ form, input: schema }: Workflow, input: Json, parts: InterpreterParts): Execution {
+  const execution: Execution = {
+    durable: parts.durable,
+    runCode: parts.runCode,
+    form,
+    input: { ...defaultsOf(schema), ...(isObject(input) ? input : {}) },
+    compensations: [],
+    executed: 0,
+    runSteps: (steps, frame) => runSteps(execution, frame, steps),
+  };
+  return execution;
+}
+
+async function openFrame({ durable, input }: Execution, workflow: Workflow, { run }: InterpreterParts): Promise<Frame> {
+  const startedAt = await durable.now('~start');
+  const scope = openScope(undefined, {
+    input,
+    var: workflow.var ?? {},
+    run: { ...run, workflow: workflow.name, startedAt },
+  });
+  return { path: '', position: [], scope, signal: durable.cancelled, time: { at: startedAt } };
+}
+
+/** Returns the defaults of the properties of the input. */
+function defaultsOf(schema: JsonObject | undefined): JsonObject {
+  const properties = isObject(schema?.properties) ? schema.properties : {};
+  const entries = Object.entries(properties).flatMap(([name, property]): [string, Json][] =>
+    isObject(property) && property.default !== undefined ? [[name, property.default]] : [],
+  );
+  return Object.fromEntries(entries);
+}
+
+/** Runs the compensations of a run that stops. A cancellation does not abort them. */
+async function undo(execution: Execution, frame: Frame, failure: StepFailure): Promise<RunFailure> {
+  const { reason } = execution.durable.cancelled as { readonly reason: RunStop | undefined };
+  const stop: RunStop =
+    failure.isCancelled && reason ? reason : { status: failure.isCancelled ? 'cancelled' : 'failed', error: failure.error };
+  const errors = await compensate(execution, { ...frame, signal: new AbortController().signal });
+  if (errors.length === 0) return new RunFailure(stop.status, stop.error, execution.executed);
+  const details = { ...stop.error.details, compensations: errors.map((error): JsonObject => ({ ...error })) };
+  return new RunFailure('compensation_failed', { ...stop.error, details }, execution.executed);
+}

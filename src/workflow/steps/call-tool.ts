@@ -1,0 +1,62 @@
+import type { Json, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
+import { cutText } from '../../core/text/cut-text.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import { toolResult } from '../expressions/step-view.ts';
+import type { StepCall } from '../run/durable.ts';
+import { advanceTo, type Execution, type Frame } from './frame.ts';
+import { failedCall, StepFailure } from './step-failure.ts';
+import type { LazyValue, StepDone } from './step-scope.ts';
+
+const MAX_ERROR_CHARS = 500;
+
+/** One attempt of a call. */
+export type ToolAttempt = Omit<StepCall, 'signal'>;
+
+/** Calls a tool at the path of the frame. An error result is a failure. */
+export async function callTool({ durable }: Execution, frame: Frame, attempt: ToolAttempt): Promise<StepDone> {
+  const { path, signal } = frame;
+  const end = await durable.call(path, { ...attempt, signal });
+  advanceTo(frame, end.endedAt);
+  if (!end.ok) throw failedCall(path, end);
+  const raw = () => durable.load(end.value);
+  if (end.isError) throw errorResult(path, attempt.tool, await raw());
+  const { isError, server, latencyMs } = end;
+  const result = async () => toolResult((await raw()) as JsonObject);
+  return { raw, result: 'inline' in end.value ? once(result) : result, call: { isError, server, latencyMs } };
+}
+
+/** Computes a small value once. */
+function once(load: LazyValue): LazyValue {
+  let value: Promise<Json> | undefined;
+  return () => {
+    value ??= load();
+    return value;
+  };
+}
+
+function errorResult(path: string, tool: string, raw: Json): StepFailure {
+  const text = firstText(raw);
+  const reason = text === undefined ? '' : `: ${cutText(oneLine(text), MAX_ERROR_CHARS)}`;
+  return new StepFailure({
+    code: 'TOOL_ERROR',
+    message: `The tool ${tool} reports an error${reason}`,
+    fix: 'Correct the input of the step, or handle the error with `onError`.',
+    path,
+  });
+}
+
+function firstText(raw: Json): string | undefined {
+  const content = isObject(raw) && Array.isArray(raw.content) ? (raw.content as readonly Json[]) : [];
+  const found = content.find((block) => isObject(block) && typeof block.text === 'string');
+  return isObject(found) ? String(found.text) : undefined;
+}
+
+/** Checks that the input of a call is an object. */
+export function toInput(value: Json, path: string): JsonObject {
+  if (isObject(value)) return value;
+  throw new HeddleError('EXPRESSION_FAILED', `The input of the step ${path} is not an object.`, {
+    fix: 'Write the input as names and values.',
+  });
+}

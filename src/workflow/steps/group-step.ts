@@ -1,0 +1,11 @@
+import type { GroupStep, StepBase } from '../definition/canonical.ts';
+import type { Execution, Frame } from './frame.ts';
+import { lazy, type StepDone, type StepState } from './step-scope.ts';
+
+/** Runs steps in order. */
+export async function runGroup(execution: Execution, frame: Frame, step: StepBase & GroupStep): Promise<StepDone> {
+  return resultOf(await execution.runSteps(step.steps, frame));
+}
+
+/** Returns the result of the last step that has one. */
+export const resultOf = (last: StepState | undefined): StepDone => ({ result: last?.result ?? lazy(null) });

@@ -1,0 +1,14 @@
+import type { StepBase, SwitchStep } from '../definition/canonical.ts';
+import { holds } from './evaluate.ts';
+import type { Execution, Frame } from './frame.ts';
+import { resultOf } from './group-step.ts';
+import type { StepDone } from './step-scope.ts';
+
+/** Runs the first case whose condition holds. Without one the step is skipped. */
+export async function runSwitch(execution: Execution, frame: Frame, step: StepBase & SwitchStep): Promise<StepDone> {
+  for (const { when, steps } of step.cases) {
+    if (await holds(execution, frame.scope, when)) return resultOf(await execution.runSteps(steps, frame));
+  }
+  if (step.else) return resultOf(await execution.runSteps(step.else, frame));
+  return { ...resultOf(undefined), isSkipped: true };
+}

@@ -1,0 +1,46 @@
+import type { StepBase, SubWorkflowStep, ToolStep } from '../definition/canonical.ts';
+import type { StepCall } from '../run/durable.ts';
+import { callTool, toInput } from './call-tool.ts';
+import { evaluate } from './evaluate.ts';
+import type { Execution, Frame } from './frame.ts';
+import type { StepDone } from './step-scope.ts';
+
+/** Makes one attempt of a tool step. */
+export async function runToolStep(
+  execution: Execution,
+  frame: Frame,
+  { step, attempt }: { readonly step: StepBase & ToolStep; readonly attempt: number },
+): Promise<StepDone> {
+  const { tool, timeoutMs, onInDoubt = 'ask' } = step;
+  const input = toInput(await evaluate(execution, frame.scope, step.input), frame.path);
+  const idempotency = await idempotencyOf(execution, frame, step);
+  return callTool(execution, frame, {
+    ...{ tool, input, attempt, onInDoubt },
+    ...(idempotency !== undefined && { idempotency }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+}
+
+async function idempotencyOf(
+  execution: Execution,
+  { scope }: Frame,
+  { idempotency }: ToolStep,
+): Promise<StepCall['idempotency']> {
+  if (typeof idempotency !== 'object') return idempotency;
+  const key = await evaluate(execution, scope, idempotency);
+  return { key: typeof key === 'string' ? key : JSON.stringify(key) };
+}
+
+/** Makes one attempt of a `workflow` step: a call of its tool. Equal calls join one run, so it is repeated after a crash. */
+export async function runSubWorkflow(
+  execution: Execution,
+  frame: Frame,
+  { step, attempt }: { readonly step: StepBase & SubWorkflowStep; readonly attempt: number },
+): Promise<StepDone> {
+  const { workflow, timeoutMs } = step;
+  const input = toInput(await evaluate(execution, frame.scope, step.input), frame.path);
+  return callTool(execution, frame, {
+    ...{ tool: `mcp__workflow__${workflow}`, input, attempt, onInDoubt: 'retry' },
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+}
