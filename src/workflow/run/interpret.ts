@@ -100,7 +100,9 @@ function defaultsOf(schema: JsonObject | undefined): JsonObject {
 async function undo(execution: Execution, frame: Frame, failure: StepFailure): Promise<RunFailure> {
   const { reason } = execution.durable.cancelled as { readonly reason: RunStop | undefined };
   const stop: RunStop =
-    failure.isCancelled && reason ? reason : { status: failure.isCancelled ? 'cancelled' : 'failed', error: failure.error };
+    failure.isCancelled && reason
+      ? reason
+      : { status: failure.isCancelled ? 'cancelled' : 'failed', error: failure.error };
   const errors = await compensate(execution, { ...frame, signal: new AbortController().signal });
   if (errors.length === 0) return new RunFailure(stop.status, stop.error, execution.executed);
   const details = { ...stop.error.details, compensations: errors.map((error): JsonObject => ({ ...error })) };

@@ -47,11 +47,7 @@ interface ItemDone {
   readonly isOk: boolean;
 }
 
-async function runItem(
-  execution: Execution,
-  around: Frame,
-  { step, item, index, signal }: Item,
-): Promise<ItemDone> {
+async function runItem(execution: Execution, around: Frame, { step, item, index, signal }: Item): Promise<ItemDone> {
   const scope = openScope(around.scope, { item, index, [step.as]: item });
   const frame = frameBelow(around, { segment: `[${index}]`, place: index, scope, signal });
   const last = await execution.runSteps(step.steps, frame);
@@ -87,7 +83,8 @@ interface Report {
 
 async function report({ durable }: Execution, { shape }: FanoutStep, { entries, fields }: Report): Promise<Json> {
   const items: JsonObject[] = [];
-  for (const entry of entries) items.push('failed' in entry ? entry.failed : ((await durable.load(entry.stored)) as JsonObject));
+  for (const entry of entries)
+    items.push('failed' in entry ? entry.failed : ((await durable.load(entry.stored)) as JsonObject));
   return shape === 'contents' ? items.map(({ value }) => value ?? null) : { items, ...fields };
 }
 

@@ -7,36 +7,56 @@ import { type LazyValue, lazy, openScope, type StepDone, type StepScope, type St
 
 /** Runs the body until its condition says so. */
 export async function runLoop(execution: Execution, frame: Frame, step: StepBase & LoopStep): Promise<StepDone> {
-  const { test, maxIterations } = step;
+  const { test, shape, carry } = step;
   const results: LazyValue[] = [];
   let result: LazyValue = lazy(null);
   let carried = result;
   let inner: StepScope | undefined;
+  let isOver = false;
   let index = 0;
-  for (; ; index++) {
+  for (; !isOver; index++) {
     const scope = iterationScope(execution, frame, { step, index, carried, results, before: inner });
-    if ('while' in test && !(await holds(execution, scope, test.while))) break;
-    if (index >= maxIterations) {
-      if (step.atMax === 'end') break;
-      throw exceeded(frame.path, maxIterations);
-    }
-    const iteration = frameBelow(frame, { segment: `[${index}]`, place: index, scope });
-    if (index > 0) await delay(execution, iteration, step.delayMs);
-    const last = await execution.runSteps(step.steps, iteration);
-    advanceTo(frame, iteration.time.at);
+    if (!(await mayIterate(execution, frame, { step, scope, index }))) break;
+    const last = await runIteration(execution, frameBelow(frame, { segment: `[${index}]`, place: index, scope }), step);
+    advanceTo(frame, last.at);
     inner = scope;
-    result = last?.result ?? lazy(null);
-    if (step.shape === 'list') results.push(result);
-    carried = step.carry ? lazy(await evaluate(execution, scope, step.carry)) : result;
-    if (!('until' in test) || !(await holds(execution, scope, test.until))) continue;
-    index++;
-    break;
+    result = last.result;
+    if (shape === 'list') results.push(result);
+    carried = carry ? lazy(await evaluate(execution, scope, carry)) : result;
+    isOver = 'until' in test && (await holds(execution, scope, test.until));
   }
   return {
-    result: step.shape === 'list' ? () => loadAll(results) : result,
+    result: shape === 'list' ? () => loadAll(results) : result,
     fields: { iterations: index },
     ...(inner && { inner }),
   };
+}
+
+interface NextIteration {
+  readonly step: LoopStep;
+  readonly scope: StepScope;
+  readonly index: number;
+}
+
+/** Returns true if there is another iteration. Throws LOOP_EXCEEDED at the maximum. */
+async function mayIterate(execution: Execution, { path }: Frame, next: NextIteration): Promise<boolean> {
+  const { test, maxIterations, atMax } = next.step;
+  const isAtMax = next.index >= maxIterations;
+  if (isAtMax && atMax === 'end') return false;
+  if ('while' in test && !(await holds(execution, next.scope, test.while))) return false;
+  if (isAtMax) throw exceeded(path, maxIterations);
+  return true;
+}
+
+async function runIteration(execution: Execution, frame: Frame, { steps, delayMs = 0 }: LoopStep) {
+  const { path, signal } = frame;
+  if (delayMs > 0 && !path.endsWith('[0]')) {
+    const end = await execution.durable.sleep(pathBelow(path, '~delay'), { forMs: delayMs, signal });
+    if (end === 'aborted') throw cancelledAt(path);
+    advanceTo(frame, frame.time.at + delayMs);
+  }
+  const last = await execution.runSteps(steps, frame);
+  return { result: last?.result ?? lazy(null), at: frame.time.at };
 }
 
 interface Iteration {
@@ -51,14 +71,19 @@ interface Iteration {
 function iterationScope(execution: Execution, { scope }: Frame, iteration: Iteration): StepScope {
   const { index, step, before } = iteration;
   const results = iteration.results.slice();
-  const opened = openScope(scope, execution.form === 'classic' ? classicValues(scope, index, results) : {
-    loop: async () => ({
-      index,
-      first: index === 0,
-      last: index === step.maxIterations - 1,
-      prev: await iteration.carried(),
-    }),
-  });
+  const opened = openScope(
+    scope,
+    execution.form === 'classic'
+      ? classicValues(scope, index, results)
+      : {
+          loop: async () => ({
+            index,
+            first: index === 0,
+            last: index === step.maxIterations - 1,
+            prev: await iteration.carried(),
+          }),
+        },
+  );
   for (const [id, state] of before?.steps() ?? new Map<string, StepState>()) opened.addStep(id, state);
   return opened;
 }
@@ -79,12 +104,6 @@ function classicValues(scope: StepScope, iteration: number, results: readonly La
 
 async function loadAll(values: readonly LazyValue[]): Promise<Json> {
   return Promise.all(values.map((value) => value()));
-}
-
-async function delay({ durable }: Execution, { path, signal, ...frame }: Frame, forMs = 0): Promise<void> {
-  if (forMs === 0) return;
-  if ((await durable.sleep(pathBelow(path, '~delay'), { forMs, signal })) === 'aborted') throw cancelledAt(path);
-  frame.time.at += forMs;
 }
 
 const exceeded = (path: string, maxIterations: number): StepFailure =>

@@ -97,9 +97,7 @@ function reportDiscarded({ execution, step, ends, decided = [] }: ParallelEnd): 
   return acted.map(({ id }) => id);
 }
 
-
-const reasonOf = ({ failure, last }: BranchEnd): string =>
-  failure?.message ?? last?.error?.message ?? 'it was skipped';
+const reasonOf = ({ failure, last }: BranchEnd): string => failure?.message ?? last?.error?.message ?? 'it was skipped';
 
 const reasons = (ends: readonly BranchEnd[]): string =>
   ends

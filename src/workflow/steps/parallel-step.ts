@@ -66,7 +66,8 @@ async function runBranch({ execution, step, ...race }: Race, { id, steps }: Bran
   const frame = frameBelow(race.frame, { segment: id, place, scope, signal: race.aborter.signal });
   try {
     const last = await execution.runSteps(steps, frame);
-    if (step.mode !== 'majority' || !last || !hasSucceeded({ id, frame, last })) return { id, frame, ...(last && { last }) };
+    if (step.mode !== 'majority' || !last || !hasSucceeded({ id, frame, last }))
+      return { id, frame, ...(last && { last }) };
     return { id, frame, last, vote: await voteOf(execution, step, { id, frame, last }) };
   } catch (thrown) {
     return { id, frame, failure: toFailure(thrown, frame.path) };

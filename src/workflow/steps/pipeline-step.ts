@@ -6,7 +6,6 @@ import { callTool, toInput } from './call-tool.ts';
 import { evaluate, holds } from './evaluate.ts';
 import { type Execution, type Frame, frameBelow } from './frame.ts';
 import { pullItems, toItems } from './pull-items.ts';
-import { StepFailure } from './step-failure.ts';
 import { type LazyValue, lazy, type StepDone, withValues } from './step-scope.ts';
 import { isCallRetryable, withRetry } from './with-retry.ts';
 
@@ -35,7 +34,11 @@ interface PipelineStage {
   readonly step: StepBase & PipelineStep;
 }
 
-async function runPart(execution: Execution, frame: Frame, { part, place, prev, step }: PipelineStage): Promise<LazyValue> {
+async function runPart(
+  execution: Execution,
+  frame: Frame,
+  { part, place, prev, step }: PipelineStage,
+): Promise<LazyValue> {
   if ('step' in part) {
     const last = await execution.runSteps([part.step], { ...frame, position: [...frame.position, place] });
     return last?.result ?? prev;

@@ -22,11 +22,15 @@ export async function runAttempt(
   if (step.kind === 'tool') return runToolStep(execution, frame, { step, attempt });
   if (step.kind === 'workflow') return runSubWorkflow(execution, frame, { step, attempt });
   const path = attempt === 1 ? frame.path : pathBelow(frame.path, `~attempt/${attempt}`);
-  return withTimeout(execution, { ...frame, path }, {
-    path: pathBelow(path, '~timeout'),
-    timeoutMs: step.kind === 'approval' ? undefined : step.timeoutMs,
-    run: (timed) => runBlock(execution, timed, step),
-  });
+  return withTimeout(
+    execution,
+    { ...frame, path },
+    {
+      path: pathBelow(path, '~timeout'),
+      timeoutMs: step.kind === 'approval' ? undefined : step.timeoutMs,
+      run: (timed) => runBlock(execution, timed, step),
+    },
+  );
 }
 
 type Block = Exclude<Step, { readonly kind: 'tool' | 'workflow' }>;

@@ -117,11 +117,7 @@ interface Failed {
 }
 
 /** Applies `onError`. */
-async function recover(
-  execution: Execution,
-  frame: Frame,
-  { step, failure, startedAt }: Failed,
-): Promise<StepState> {
+async function recover(execution: Execution, frame: Frame, { step, failure, startedAt }: Failed): Promise<StepState> {
   const { error, attempts } = failure;
   execution.executed++;
   log(execution, frame, { step, type: 'error', message: `failed: ${error.message}` });

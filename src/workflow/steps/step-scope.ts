@@ -43,7 +43,6 @@ export const lazy =
   () =>
     Promise.resolve(value);
 
-
 /** A name of a scope: a step, or a value such as `input` or `item`. */
 export type ScopeEntry = { readonly state: StepState } | { readonly value: LazyValue };
 
