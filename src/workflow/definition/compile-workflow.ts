@@ -44,12 +44,16 @@ export function compileWorkflow(source: WorkflowSource): CompiledWorkflow {
   if (found && named.name === undefined) {
     open.report(root, { code: 'KEY_MISSING', message: 'The workflow has no name.', fix: 'Add `name`.' });
   }
-  const { problems, places } = open;
+  const { places } = open;
+  const problems = open.problems.toSorted(byPlace);
   const isValid = !problems.some(({ level }) => level === 'error');
   if (!found || named.name === undefined || !isValid) return { problems, ...named, places };
   const workflow: Workflow = { ...found.workflow, name: named.name };
   return { workflow, digest: workflowDigest(workflow), problems, ...named, places };
 }
+
+const byPlace = ({ at: a }: WorkflowProblem, { at: b }: WorkflowProblem): number =>
+  a && b ? a.line - b.line || a.column - b.column : 0;
 
 /** Returns the SHA-256 of the canonical JSON of a workflow. */
 export const workflowDigest = (workflow: Workflow): string =>

@@ -1,7 +1,7 @@
 import type { Step } from '../canonical.ts';
 import type { OpenCompilation, ReadWorkflow, RootValue, SourceValue } from '../compilation.ts';
+import { declaredNames } from '../declared-names.ts';
 import { choiceField, jsonField, namedField, type SourceField, textField } from '../field.ts';
-import { namesIn } from '../names-in.ts';
 import { objectField } from '../object-field.ts';
 import { DEFAULT_WALL_MS } from '../rich/read-workflow.ts';
 import { readSteps } from '../step-fields.ts';
@@ -31,7 +31,7 @@ export const classicFields = objectField(
 export function readClassic(root: RootValue, open: OpenCompilation): ReadWorkflow | undefined {
   const written = Object.entries(root.value as object).find(([key]) => /^error_?handling$/i.test(key))?.[1];
   const onError = written === 'skip' || written === 'fallback' ? written : 'stop';
-  const how = { form: 'classic', names: namesIn(root.value), readStep } as const;
+  const how = { form: 'classic', names: declaredNames(root.value), readStep } as const;
   const found = classicFields.read({ ...root, in: open.compilation({ ...how, defaults: { onError } }) });
   if (!found) return undefined;
   return {

@@ -1,8 +1,8 @@
 import { isObject } from '../../../core/json.ts';
+import { namesIn } from '../../expressions/evaluate-mapping.ts';
 import type { Branch, Mapping, PipelinePart, Step } from '../canonical.ts';
 import { childOf, type SourceValue } from '../compilation.ts';
 import { condition } from '../expressions/mapping.ts';
-import { usesName } from '../expressions/uses-name.ts';
 import {
   choiceField,
   countField,
@@ -96,7 +96,7 @@ const part: SourceField<PipelinePart> = {
 function operation(at: SourceValue, key: string, name: string): PipelinePart | undefined {
   if (key === 'transform') {
     const transform = classicMapping.read(at);
-    return transform && { transform, each: usesName(transform, 'item') };
+    return transform && { transform, each: namesIn(transform).has('item') };
   }
   if (key === 'filter') {
     const filter = condition.read(at);

@@ -82,10 +82,9 @@ function endOfLiteral(text: string, at: number): number | undefined {
   }
   const quote = text[at];
   if (quote !== '"' && quote !== "'") return undefined;
-  const isRaw = /(?:^|\W)(?:[rR][bB]?|[bB][rR])$/.test(text.slice(Math.max(0, at - 3), at));
   const close = text.startsWith(quote.repeat(3), at) ? quote.repeat(3) : quote;
   for (let next = at + close.length; next < text.length; next++) {
-    if (text[next] === '\\' && !isRaw) next++;
+    if (text[next] === '\\') next++;
     else if (text.startsWith(close, next)) return next + close.length;
     else if (close.length === 1 && text[next] === '\n') return -1;
   }

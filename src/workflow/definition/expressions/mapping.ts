@@ -1,3 +1,4 @@
+import { compileValueExpression } from '../../../cel/value-expression.ts';
 import type { Json, JsonObject } from '../../../core/call.ts';
 import { isObject } from '../../../core/json.ts';
 import type { Mapping, StepCondition } from '../canonical.ts';
@@ -88,12 +89,12 @@ function templateMapping(at: SourceValue, text: string): Mapping | undefined {
     const end = endOfExpression(text, start + 3);
     if (end === undefined)
       return reportCel(at, { message: 'it has no `}}`', fix: 'End the expression with `}}`.', offset: start });
-    const found = rewriteCel(text.slice(start + 3, end), at.in.names);
-    if (!('cel' in found)) return reportCel(at, found);
+    const found = compileCel(at, text.slice(start + 3, end));
+    if (!found) return undefined;
     literal += text.slice(from, start);
     if (literal !== '') parts.push(literal);
     literal = '';
-    parts.push(at.in.from(at, found));
+    parts.push(found);
     from = end + 2;
   }
   if (literal !== '') parts.push(literal);
@@ -113,15 +114,27 @@ const reportCel = (at: SourceValue, { message, fix }: CelProblem): undefined =>
     fix,
   });
 
+/** Rewrites and checks the text of an expression. */
+function compileCel(at: SourceValue, text: string, type = 'dyn'): { readonly cel: string } | undefined {
+  const found = rewriteCel(text, at.in.names);
+  if (!('cel' in found)) return reportCel(at, found);
+  const compiled = compileValueExpression(found.cel);
+  if ('message' in compiled) return reportCel(at, compiled);
+  if (type !== 'dyn' && compiled.type !== 'dyn' && compiled.type !== type) {
+    const message = `it is of type ${compiled.type}, not ${type}`;
+    return reportCel(at, { message, fix: 'Write a condition, such as `$search.result.total > 0`.', offset: 0 });
+  }
+  return at.in.from(at, found);
+}
+
 /** Compiles a bare expression to CEL. `true` and `false` are expressions too. */
-function toCel(at: SourceValue): { readonly cel: string } | undefined {
+function toCel(at: SourceValue, type?: string): { readonly cel: string } | undefined {
   const { value } = at;
   if (typeof value === 'boolean') return at.in.from(at, { cel: String(value) });
-  if (typeof value !== 'string' || value.trim() === '')
+  if (typeof value !== 'string' || value.trim() === '') {
     return refuse(at, 'an expression such as `$search.result.total > 0`');
-  const whole = wholeExpression(value.trim());
-  const found = rewriteCel(whole, at.in.names);
-  return 'cel' in found ? at.in.from(at, found) : reportCel(at, found);
+  }
+  return compileCel(at, wholeExpression(value.trim()), type);
 }
 
 /** `${{ x }}` around a bare expression is accepted. */
@@ -138,7 +151,7 @@ export const inputMapping: SourceField<Mapping> = namedField('input', (at) => {
   return isPossible ? toMapping(at) : refuse(at, 'an object, a reference or an expression');
 });
 
-export const condition: SourceField<StepCondition> = namedField('expression', toCel);
+export const condition: SourceField<StepCondition> = namedField('expression', (at) => toCel(at, 'bool'));
 
 /** A bare expression. One reference stays a reference. */
 export const expression: SourceField<Mapping> = namedField('expression', (at) => {

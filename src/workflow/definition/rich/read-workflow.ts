@@ -7,9 +7,9 @@ import {
   type SourceValue,
   type StepDefaults,
 } from '../compilation.ts';
+import { declaredNames } from '../declared-names.ts';
 import { mapping } from '../expressions/mapping.ts';
 import { countField, described, jsonField, type SourceField, textField } from '../field.ts';
-import { namesIn } from '../names-in.ts';
 import { objectField } from '../object-field.ts';
 import { durationField, MAX_DURATION_MS } from '../quantities.ts';
 import { stepList } from '../step-fields.ts';
@@ -78,7 +78,7 @@ function readDefaults(at: SourceValue): StepDefaults {
 
 /** Reads a workflow of the rich form. */
 export function readRich(root: RootValue, open: OpenCompilation): ReadWorkflow | undefined {
-  const how = { form: 'rich', names: namesIn(root.value), readStep } as const;
+  const how = { form: 'rich', names: declaredNames(root.value), readStep } as const;
   const first = open.compilation({ ...how, defaults: { onError: 'stop' } });
   const compilation = open.compilation({ ...how, defaults: readDefaults({ ...root, in: first }) });
   const found = workflowFields.read({ ...root, in: compilation });

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/call.ts';
 import { isObject } from '../../../core/json.ts';
+import { namesIn } from '../../expressions/evaluate-mapping.ts';
 import type { PipelinePart, Step, StepBase } from '../canonical.ts';
 import { childOf, type SourceValue } from '../compilation.ts';
 import { condition, expression, inputMapping, mapping, toMapping } from '../expressions/mapping.ts';
-import { usesName } from '../expressions/uses-name.ts';
 import {
   choiceField,
   described,
@@ -99,7 +99,7 @@ const pipelinePart: SourceField<PipelinePart> = {
     const inner = childOf(at, key, at.value[key] ?? null);
     if (key === 'transform') {
       const transform = toMapping(inner);
-      return transform && { transform, each: usesName(transform, 'item') };
+      return transform && { transform, each: namesIn(transform).has('item') };
     }
     if (key === 'filter') {
       const filter = condition.read(inner);

@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 const BUILT_IN = ['input', 'var', 'item', 'items', 'prev', 'index', 'loop', 'branch', 'self', 'steps', 'run'];
 
 /** Collects every name that a definition gives: ids, branches and items. With them `$a-1` can be told from `$a - 1`. */
-export function namesIn(value: Json): ReadonlySet<string> {
+export function declaredNames(value: Json): ReadonlySet<string> {
   const names = new Set([...BUILT_IN, 'iteration', 'loopResults']);
   collect(value, names);
   return names;
