@@ -25,7 +25,7 @@ export interface CompiledSource {
   run(values: Readonly<Record<string, unknown>>): unknown;
 }
 
-export interface CompileOptions {
+interface SourceOptions {
   readonly budget: PatternBudget;
   /** Returns the fix for an unknown variable. */
   readonly suggestName: (name: string) => string;
@@ -37,7 +37,7 @@ export interface CompileOptions {
 export function compileSource(
   { environment, meter }: MeteredEnvironment,
   source: string,
-  { budget, suggestName, prepare }: CompileOptions,
+  { budget, suggestName, prepare }: SourceOptions,
 ): CompiledSource | ExpressionProblem {
   if (source.length > MAX_SOURCE_CHARS) {
     return { message: `it is longer than ${MAX_SOURCE_CHARS} characters`, fix: 'Split the expression.', offset: 0 };

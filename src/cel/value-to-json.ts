@@ -3,7 +3,7 @@ import type { Json } from '../core/call.ts';
 import { isRawNumber, parseExact } from '../core/exact-numbers.ts';
 
 /** The largest result of an expression, in bytes of its JSON. */
-export const MAX_RESULT_BYTES = 1024 * 1024;
+const MAX_RESULT_BYTES = 1024 * 1024;
 const TOO_LARGE = `its result is larger than ${MAX_RESULT_BYTES} bytes`;
 const MAX_DEPTH = 200;
 
