@@ -31,6 +31,20 @@ verifies('G11', 'commits the record of a call that may write before the server i
   expect(seen).toEqual([['intent']]);
 });
 
+verifies('W5', 'sends nothing for a step whose run another process has taken over', async () => {
+  const store = await realStore();
+  const { send, seen } = watched(store);
+  await store.runs.get('any'); // Loads the journal, as the engine does before a step.
+  const lease = await store.leases.acquire('run:run_1', 60_000);
+  const step = { ...writes, fence: { run: 'run_1', path: 'a', epoch: lease?.epoch ?? 0 } };
+  await send(step);
+  if (lease) await store.leases.release(lease);
+  await store.leases.acquire('run:run_1', 60_000);
+  await expect(send(step)).rejects.toMatchObject({ code: 'RUN_LEASE_LOST' });
+  expect(seen).toEqual([['intent']]);
+  expect(await store.phases()).toEqual(['intent']);
+});
+
 verifies('G11', 'lets a read-only call go on at once and writes its record later', async () => {
   const store = await realStore();
   let called = false;

@@ -5,6 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { AuditRecord } from './audit-log.ts';
 import { openStore } from './open-store.ts';
+import { migrateSqlite } from './sqlite/migrate-sqlite.ts';
+import { sqliteStatements } from './sqlite/sqlite-statements.ts';
+import type { SqlStatement, Statements } from './statements.ts';
 import type { Store } from './store.ts';
 import type { Span } from './trace-log.ts';
 
@@ -116,6 +119,29 @@ export async function freshPostgres(): Promise<FreshDatabase> {
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs queries on an empty SQLite database. Returns the plan of each statement that was read. */
+export async function plansOf(query: (statements: Statements) => Promise<unknown>): Promise<readonly string[]> {
+  const db = new DatabaseSync(':memory:');
+  migrateSqlite(db, ':memory:');
+  const statements = sqliteStatements(db, () => 0);
+  const read: SqlStatement[] = [];
+  await query({
+    ...statements,
+    read(statement) {
+      read.push(statement);
+      return statements.read(statement);
+    },
+  });
+  const plans = read.map(({ sql, values }) =>
+    db
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...values)
+      .map(({ detail }) => String(detail)),
+  );
+  db.close();
+  return plans.flat();
 }
 
 export function recordOf(change: Partial<AuditRecord> = {}): AuditRecord {

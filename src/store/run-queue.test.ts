@@ -53,6 +53,20 @@ verifies('W5', 'lets one of two processes claim a run', async () => {
   expect(new Set(parts.flat().map(({ lease }) => lease.epoch)).size).toBe(40);
 });
 
+verifies('W5', 'lets one of two processes take a run over, or claim it by name', async () => {
+  await create('run_dead');
+  await create('run_named', { status: 'waiting' });
+  await claim({ owner: { id: 'dead', pid: 103, startedAt: '3' }, only: ['run_dead'] });
+  for (const name of ['run_dead', 'run_named']) {
+    const isAlive = ({ id }: RunOwner) => id !== 'dead';
+    const parts = await Promise.all([
+      claim({ only: [name], isAlive }),
+      claim({ only: [name], isAlive, owner: OTHER }, other),
+    ]);
+    expect(parts.flatMap(ids)).toEqual([name]);
+  }
+});
+
 verifies('W5', 'takes a run over from a dead owner at once, whose writes are then refused', async () => {
   await create('run_one');
   const [first] = await claim();
@@ -127,6 +141,7 @@ it('claims no run that has ended, and none of a newer interpreter', async () => 
   expect(ids(await claim({ interpreter: 1 }))).toEqual(['run_ended']);
   const [claimed] = await claim({ owner: OTHER, interpreter: 1, isAlive: () => false }, other);
   if (!claimed) throw new Error('not claimed');
+  await store.runs.signal('run_ended', { kind: 'cancel', by: 'user:ada', detail: {} });
   await other.runs.append(writeOf(claimed, [], { change: { status: 'failed', endedAt: 9_000 } }), 'now');
   expect(await claim({ only: ['run_ended'], isAlive: () => false })).toEqual([]);
   await queueOf(other).release(claimed, 1);
