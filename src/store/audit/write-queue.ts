@@ -94,7 +94,8 @@ export class WriteQueue {
   /** Lets writes of runs join the batches. The returned functions commit them at once, or within 25 ms. */
   join(journal: JoinedWrites): { now(): void; soon(): void } {
     this.#journal = journal;
-    return { now: () => this.#wake(), soon: () => this.#flushLater() };
+    // A run may wait for nothing but its writes, so these keep the process alive.
+    return { now: () => this.#wake(), soon: () => this.#flushLater()?.ref() };
   }
 
   appendSpan(span: Later<Span>): void {
@@ -108,13 +109,14 @@ export class WriteQueue {
     return this.#closing;
   }
 
-  #flushLater(): void {
-    if (this.#closing) return;
+  #flushLater(): NodeJS.Timeout | undefined {
+    if (this.#closing) return undefined;
     this.#flushTimer ??= setTimeout(() => {
       this.#flushTimer = undefined;
       this.#isFlushDue = true;
       this.#wake();
     }, FLUSH_DELAY_MS).unref();
+    return this.#flushTimer;
   }
 
   // Several durable records in the last batch mean load: three more turns put more calls into one commit.

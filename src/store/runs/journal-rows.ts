@@ -58,7 +58,10 @@ export function toEntryRows(run: string, entries: readonly JournalEntry[]): read
 }
 
 export const fromEntryRow = ({ sequence, at, kind, path, detail }: EntryRow): JournalEntry => ({
-  ...{ sequence, at, kind, path },
+  sequence,
+  at,
+  kind,
+  path,
   detail: parseExact(detail) as JsonObject,
 });
 

@@ -1,13 +1,25 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/time.ts';
 import type { SqlRow, SqlStatement, Statements } from '../statements.ts';
 
 /** The level of `PRAGMA synchronous`: FULL waits for the disk with each commit. */
 export type SyncLevel = 'NORMAL' | 'FULL';
 
+// Preparing takes longer than most statements. A text that has a time in it is used once.
+const MAX_PREPARED = 100;
+
 /** Runs the statements that all databases share. Every process on a SQLite file has the clock of the same machine. */
 export function sqliteStatements(db: DatabaseSync, clock: Clock, level: SyncLevel = 'NORMAL'): Statements {
-  const run = ({ sql, values }: SqlStatement) => db.prepare(sql).all(...values) as unknown as readonly SqlRow[];
+  const prepared = new BoundedMap<string, StatementSync>(MAX_PREPARED);
+  const prepare = (sql: string) => {
+    const known = prepared.get(sql);
+    if (known) return known;
+    const statement = db.prepare(sql);
+    prepared.set(sql, statement);
+    return statement;
+  };
+  const run = ({ sql, values }: SqlStatement) => prepare(sql).all(...values) as unknown as readonly SqlRow[];
   return {
     schema: 'main',
     now: () => String(clock()),
@@ -18,9 +30,9 @@ export function sqliteStatements(db: DatabaseSync, clock: Clock, level: SyncLeve
       // No await until the end: the write queue uses the same connection.
       if (durable) db.exec('PRAGMA synchronous = FULL');
       try {
-        db.exec('BEGIN IMMEDIATE');
+        prepare('BEGIN IMMEDIATE').run();
         const rows = statements.map(run);
-        db.exec('COMMIT');
+        prepare('COMMIT').run();
         return rows;
       } catch (cause) {
         if (db.isTransaction) db.exec('ROLLBACK');
