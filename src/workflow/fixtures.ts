@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import type { RunError } from '../core/records/run.ts';
-import type { Step, StepBase, Workflow } from './definition/canonical.ts';
+import type { Mapping, Step, StepBase, Workflow } from './definition/canonical.ts';
 import { RunInterrupted } from './run/durable.ts';
 import { MemoryDurable, type MemoryOptions } from './run/fixtures.ts';
 import { interpret, RunFailure } from './run/interpret.ts';
-import type { World } from './steps/fixtures.ts';
+import type { ToolResponse, World } from './steps/fixtures.ts';
 import type { SandboxRun } from './steps/sandbox-run.ts';
 
 /** The end of a simulated run. `suspended`: all its operations wait. `crashed`: it met the injected crash. */
@@ -74,3 +74,26 @@ export const aCallStep = (id: string, rest: Partial<StepBase> & { readonly input
   const { input = {}, ...base } = rest;
   return aStep('tool', { id, tool: id, input: { value: input }, ...base });
 };
+
+/** Creates a reference of its text without `$`: `first.result.0`. `*` maps over a list. */
+export function ref(text: string): Mapping {
+  const [name = '', ...parts] = text.split('.');
+  return { ref: { name, parts: parts.map((part) => (/^\d+$/.test(part) ? Number(part) : part)), text: `$${text}` } };
+}
+
+/** Creates an expression in which `$name` is a name of the scope. */
+export const cel = (source: string) => ({ cel: source.replace(/\$([\w-]+)/g, 'scope["$1"]') });
+
+/** Responds by tool; a list has one response per attempt. The default result is the input and the name of the tool. */
+export function world(
+  responses: Readonly<Record<string, ToolResponse | readonly ToolResponse[]>> = {},
+  rest: Partial<World> = {},
+): World {
+  return {
+    tool({ tool, attempt, input }) {
+      const found = responses[tool] ?? { result: { tool, ...input } };
+      return (Array.isArray(found) ? found[attempt - 1] : found) as ToolResponse;
+    },
+    ...rest,
+  };
+}

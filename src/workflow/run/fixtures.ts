@@ -25,6 +25,7 @@ export interface MemoryOptions {
   readonly journal?: readonly MemoryEntry[];
   /** Interrupts the run once its journal has this many entries. */
   readonly crashAfter?: number;
+  readonly startMs?: number;
 }
 
 interface Opened<T> {
@@ -45,18 +46,21 @@ export class MemoryDurable implements Durable {
   readonly calls: SentCall[] = [];
   readonly logs: (LogLine & { readonly path: string })[] = [];
   readonly open = new Map<string, (reason: RunInterrupted) => void>();
-  time = 0;
+  time: number;
   readonly #world: World;
   readonly #crashAfter: number | undefined;
   readonly #known = new Map<string, Json>();
   readonly #values = new Map<string, Json>();
   readonly #waits: { readonly path: string; readonly from: number; to: number }[] = [];
   readonly #cancel = new AbortController();
+  /** The checks of timers that a wait for a person pauses. */
+  #paused: (() => void)[] = [];
   #events: TimedEvent[] = [];
   #order = 0;
   #isDead = false;
 
-  constructor(world: World, { journal = [], crashAfter }: MemoryOptions) {
+  constructor(world: World, { journal = [], crashAfter, startMs = 0 }: MemoryOptions) {
+    this.time = startMs;
     this.#world = world;
     this.#crashAfter = crashAfter;
     this.journal = [...journal];
@@ -73,7 +77,9 @@ export class MemoryDurable implements Durable {
     const key = `${path}#${attempt}`;
     const ended = this.#find('ended', key) as unknown as StepEnd | undefined;
     if (ended) return this.#ready(ended);
-    const isStarted = this.#find('started', key) !== undefined;
+    const started = this.#find('started', key) as { readonly at: number } | undefined;
+    const isStarted = started !== undefined;
+    const startedAt = started?.at ?? this.time;
     if (signal.aborted) return this.#ready(failedEnd('CANCELLED', { mayHaveActed: isStarted }, this.time));
     const response = this.#world.tool({ tool, input, path, attempt });
     const { afterMs = 1, error } = response;
@@ -86,12 +92,12 @@ export class MemoryDurable implements Durable {
       signal,
       onAbort: () => finish(failedEnd('CANCELLED', { mayHaveActed }, this.time)),
       begin: (end) => {
-        if (!isStarted) this.#append('started', key, { tool, input });
+        if (!isStarted) this.#append('started', key, { tool, input, at: startedAt });
         this.calls.push({ path, attempt, tool, input });
         if (timeoutMs !== undefined && timeoutMs < afterMs) {
           const late = () => finish(failedEnd('TIMEOUT', { mayHaveActed }, this.time));
-          this.#at(this.time + timeoutMs, () => end(late));
-        } else this.#at(this.time + afterMs, () => end(() => finish(endOf(response, this.time))));
+          this.#at(startedAt + timeoutMs, () => end(late));
+        } else this.#at(startedAt + afterMs, () => end(() => finish(endOf(response, this.time))));
       },
     });
   }
@@ -117,6 +123,7 @@ export class MemoryDurable implements Durable {
         this.#at(wait.from + afterMs, () =>
           end(() => {
             wait.to = this.time;
+            for (const check of this.#paused.splice(0)) this.#at(this.time, check);
             const made = { by: ['approver'], ...rest, at: this.time };
             this.#append('decided', path, made);
             return made;
@@ -138,7 +145,7 @@ export class MemoryDurable implements Durable {
         if (!recorded) this.#append('timer', path, timer);
         const check = () => {
           const due = timer.due + this.#pausedMs(timer.from, pausedBelow);
-          if (due === Number.POSITIVE_INFINITY) this.#afterNext(check);
+          if (due === Number.POSITIVE_INFINITY) this.#paused.push(check);
           else if (this.time < due) this.#at(due, check);
           else end(() => this.#elapse(path));
         };
@@ -231,11 +238,6 @@ export class MemoryDurable implements Durable {
 
   #at(time: number, run: () => void): void {
     this.#events.push({ at: Math.max(time, this.time), order: this.#order++, run });
-  }
-
-  #afterNext(run: () => void): void {
-    const next = this.#events.toSorted(byTime)[0];
-    if (next) this.#at(next.at, run);
   }
 
   #append(kind: MemoryEntry['kind'], path: string, value: Json): void {

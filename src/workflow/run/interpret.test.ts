@@ -1,32 +1,12 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Json } from '../../core/call.ts';
-import type { Mapping, Step } from '../definition/canonical.ts';
-import { aCallStep, aStep, aWorkflow, simulate } from '../fixtures.ts';
-import type { ToolResponse, World } from '../steps/fixtures.ts';
+import type { Step, StepBase } from '../definition/canonical.ts';
+import { aCallStep, aStep, aWorkflow, cel, ref, simulate, world } from '../fixtures.ts';
+import type { World } from '../steps/fixtures.ts';
 
 const RETRY = { max: 2, backoff: 'exponential', initialMs: 100, capMs: 1000, jitter: false } as const;
 const FAILED = { error: { code: 'UPSTREAM_FAILED', mayHaveActed: false } };
-
-const ref = (text: string): Mapping => {
-  const [name = '', ...parts] = text.split('.');
-  return { ref: { name, parts: parts.map((part) => (/^\d+$/.test(part) ? Number(part) : part)), text: `$${text}` } };
-};
-const cel = (source: string) => ({ cel: source.replace(/\$([\w-]+)/g, 'scope["$1"]') });
-
-/** Responds by tool; a list has one response per attempt. The default result names the tool. */
-function world(
-  responses: Record<string, ToolResponse | readonly ToolResponse[]> = {},
-  rest: Partial<World> = {},
-): World {
-  return {
-    tool({ tool, attempt, input }) {
-      const found = responses[tool] ?? { result: { tool, ...input } };
-      return (Array.isArray(found) ? found[attempt - 1] : found) as ToolResponse;
-    },
-    ...rest,
-  };
-}
 
 const run = (steps: readonly Step[], of: World = world()) => simulate(aWorkflow(steps), of);
 
@@ -53,7 +33,7 @@ describe('steps in order', () => {
 });
 
 describe('errors', () => {
-  const cases: [Partial<Step>, Json][] = [
+  const cases: [Partial<StepBase>, Json][] = [
     [{ onError: 'skip' }, { tool: 'before' }],
     [{ onError: 'fallback' }, { fallback: true, error: 'The call failed with UPSTREAM_FAILED.' }],
     [
