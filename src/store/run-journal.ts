@@ -92,8 +92,11 @@ export interface RunJournal {
   signal(run: string, signal: Pick<RunSignal, 'kind' | 'by' | 'detail'>): Promise<boolean>;
   /** Returns the signals after `after`, the oldest first. */
   signals(run: string, after: number): Promise<readonly RunSignal[]>;
-  /** Calls `onChange` when another process may have added a signal or ended a run, within 0.5 s. */
-  watch(onChange: () => void): () => void;
+  /**
+   * Calls `onChange` after a run may have been created, signalled or ended, or its status changed: at once for a change
+   * by this process, with the run; within 0.5 s for one by another.
+   */
+  watch(onChange: (run?: string) => void): () => void;
   /** Removes runs that ended before a time, with values that no other run uses. Returns their number. */
   prune(before: number): Promise<number>;
 }

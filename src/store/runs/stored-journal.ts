@@ -34,7 +34,7 @@ export function storedJournal(options: StoredJournalOptions): RunJournal {
         if (isTaken) return false;
         throw cause;
       }
-      watch.changedHere();
+      watch.changedHere(run.id);
       return true;
     },
     async value(sha256) {
@@ -46,7 +46,9 @@ export function storedJournal(options: StoredJournalOptions): RunJournal {
     append(write, urgency) {
       try {
         const appended = queue.append(toJournalRows(write), urgency);
-        return write.change && isReported(write.change) ? appended.then(() => watch.changedHere()) : appended;
+        return write.change && isReported(write.change)
+          ? appended.then(() => watch.changedHere(write.fence.run))
+          : appended;
       } catch (cause) {
         return Promise.reject(cause);
       }
@@ -56,10 +58,10 @@ export function storedJournal(options: StoredJournalOptions): RunJournal {
       const [added = []] = await statements.write(
         signalStatements(statements, storable(run), { ...signal, at: clock() }),
       );
-      if (added.length > 0) watch.changedHere();
+      if (added.length > 0) watch.changedHere(run);
       return added.length > 0;
     },
-    watch: (onChange) => watch.add(() => onChange()),
+    watch: (onChange) => watch.add(onChange),
     prune: (before) => pruneRuns(statements, before),
   };
 }

@@ -19,10 +19,20 @@ export interface RunParts {
   readonly approvals: RunApprovals;
   /** Returns the caller that waits for a run in this process and can respond to input requests. */
   readonly inputOf?: (run: string) => RunInput | undefined;
-  /** Interprets a definition. Throws a failure with the status and error of the run. */
-  readonly execute: (workflow: Workflow, input: Json, durable: Durable) => Promise<{ readonly output: Json }>;
+  /** Interprets a definition. Throws a failure with `status`, `error` and `stepsExecuted`. */
+  readonly execute: (workflow: Workflow, input: Json, parts: ExecuteParts) => Promise<Executed>;
   readonly clock?: Clock;
   readonly timer?: Timer;
+}
+
+export interface ExecuteParts {
+  readonly durable: Durable;
+  readonly run: StoredRun;
+}
+
+export interface Executed {
+  readonly output: Json;
+  readonly stepsExecuted: number;
 }
 
 /** Responds to the input requests of steps. */

@@ -1,0 +1,159 @@
+import type { Caller, Json } from '../../core/call.ts';
+import { realTimer } from '../../core/time.ts';
+import type { JournalEntry, RunFence, StoredRun } from '../../store/run-journal.ts';
+import { type Durable, RunInterrupted, type RunStop, type Sleep } from '../run/durable.ts';
+import type { RunParts } from '../run/run-parts.ts';
+import { Activity } from './activity.ts';
+import { approvalSteps } from './approval-steps.ts';
+import { runDoubts } from './doubts.ts';
+import { runEvents } from './events.ts';
+import { findIntents } from './find-intents.ts';
+import { logKey, readHistory } from './history.ts';
+import { runPauses } from './pauses.ts';
+import type { RunContext } from './run-context.ts';
+import { runWriter } from './run-writer.ts';
+import { runSleeps } from './sleeps.ts';
+import { callOnce } from './step-calls.ts';
+import { orAborted } from './wait-for-person.ts';
+
+/** Operations of one execution of a run, over its journal. */
+export interface JournalDurable extends Pick<RunContext, 'writer' | 'activity' | 'sleeps' | 'events' | 'doubts'> {
+  readonly durable: Durable;
+  /** Records that the run is stopped, and aborts its steps. Only the first stop counts. */
+  stop(stop: RunStop, by: string): void;
+  /** Begins no more calls. */
+  drain(): void;
+  /** Aborts everything, and writes nothing more. */
+  abandon(): void;
+}
+
+export interface JournalDurableOptions {
+  readonly run: StoredRun;
+  readonly fence: RunFence;
+  readonly caller: Caller;
+  readonly parts: RunParts;
+  readonly entries: readonly JournalEntry[];
+  /** No operation works; those that are open wait. */
+  readonly onQuiet: () => void;
+  /** The journal refuses the writes of this process. */
+  readonly onLost: () => void;
+}
+
+/** Opens the operations of a run. Large recorded values are loaded first, since `recorded` returns them at once. */
+export async function openDurable(options: JournalDurableOptions): Promise<JournalDurable> {
+  const context = createContext(options);
+  const { history, writer, activity, sleeps, events, doubts } = context;
+  const values = new Map<string, Json>();
+  for (const [path, value] of history.recorded) values.set(path, await writer.load(value));
+  const { stopping } = context;
+  if (history.stop) stopping.abort(history.stop);
+  return {
+    ...{ writer, activity, sleeps, events, doubts },
+    durable: operations(context, values),
+    stop(stop, by) {
+      if (stopping.signal.aborted) return;
+      writer.add('stopped', '', { by, stop });
+      stopping.abort(stop);
+    },
+    drain: () => context.closing.abort(),
+    abandon() {
+      activity.interrupt();
+      writer.close();
+      sleeps.close();
+      context.aborting.abort();
+    },
+  };
+}
+
+interface OwnContext extends RunContext {
+  readonly stopping: AbortController;
+  readonly closing: AbortController;
+  readonly aborting: AbortController;
+}
+
+function createContext({ run, fence, caller, parts, entries, onQuiet, onLost }: JournalDurableOptions): OwnContext {
+  const { journal, audit, clock = Date.now, timer = realTimer } = parts;
+  const history = readHistory(entries);
+  const [stopping, closing, aborting] = [new AbortController(), new AbortController(), new AbortController()];
+  const pauses = runPauses(() => sleeps.update());
+  const sleeps = runSleeps({ clock, timer, pauses: () => pauses });
+  for (const { path, at, isOpen } of history.pauses) isOpen ? pauses.open(path, at) : pauses.close(path, at);
+  const activity = new Activity(onQuiet);
+  const events = runEvents();
+  const writer = runWriter({
+    ...{ journal, fence, clock },
+    lastSequence: history.lastSequence,
+    onRefused: onLost,
+    onLimit: () => stopping.abort(TOO_MANY_EVENTS),
+  });
+  const doubts = runDoubts({ history, writer, activity, pauses, events, clock });
+  const wasSent = findIntents(audit, [...history.sent.values()], aborting.signal);
+  return {
+    ...{ run, fence, caller, parts, history, writer, activity, sleeps, pauses, events, doubts, wasSent, clock },
+    ...{ interrupted: aborting.signal, draining: closing.signal, onLost, stopping, closing, aborting },
+  };
+}
+
+function operations(context: OwnContext, values: Map<string, Json>): Durable {
+  const { history, writer, activity, clock, stopping } = context;
+
+  async function record<T extends Json>(path: string, make: () => T): Promise<T> {
+    if (activity.isInterrupted) throw new RunInterrupted();
+    if (values.has(path)) return values.get(path) as T;
+    const value = make();
+    values.set(path, value);
+    writer.add('recorded', path, { value: writer.store(value) });
+    return value;
+  }
+
+  return {
+    call: (path, call) => callOnce(context, path, call),
+    approve: approvalSteps(context),
+    sleep: (path, sleep) => slept(context, path, sleep),
+    record,
+    recorded: (path) => (history.fired.has(path) ? true : values.get(path)),
+    now: (path) => record(path, clock),
+    random: (path) => record(path, Math.random),
+    store: async (value, overBytes) => writer.store(value, overBytes),
+    load: async (value) => ('inline' in value ? value.inline : activity.operate(() => writer.load(value))),
+    log(path, line) {
+      const key = logKey(path, line.type);
+      if (history.logged.has(key)) return;
+      history.logged.add(key);
+      writer.add('log', path, line);
+    },
+    hold: () => activity.begin(),
+    cancelled: stopping.signal,
+  };
+}
+
+async function slept(context: RunContext, path: string, sleep: Sleep): Promise<'elapsed' | 'aborted'> {
+  const { history, writer, activity, sleeps, clock } = context;
+  const { until = 0, forMs, pausedBelow, signal } = sleep;
+  if (history.fired.has(path)) return 'elapsed';
+  if (signal.aborted) return 'aborted';
+  const from = history.timers.get(path)?.from ?? clock();
+  if (!history.timers.has(path)) writer.add('timer', path, { from, ...(forMs === undefined ? { until } : { forMs }) });
+  return activity.operate(async () => {
+    const sleeper = sleeps.start(forMs === undefined ? { until } : { from, forMs, pausedBelow });
+    let isElapsed = false;
+    const elapsed = sleeper.elapsed.then(() => {
+      isElapsed = true;
+    });
+    await activity.wait(orAborted(elapsed, signal), sleeper.dueAt);
+    sleeper.cancel();
+    if (!isElapsed) return 'aborted';
+    history.fired.add(path);
+    writer.add('fired', path, {});
+    return 'elapsed';
+  });
+}
+
+const TOO_MANY_EVENTS: RunStop = {
+  status: 'failed',
+  error: {
+    code: 'EVENTS_EXCEEDED',
+    message: 'The run has 50000 events, the most that a run may have.',
+    fix: 'Split the workflow: call it once for each part of the input.',
+  },
+};

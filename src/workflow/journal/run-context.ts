@@ -1,0 +1,46 @@
+import type { Caller } from '../../core/call.ts';
+import type { RunResolution } from '../../core/records/run.ts';
+import type { Clock } from '../../core/time.ts';
+import type { RunFence, StoredRun } from '../../store/run-journal.ts';
+import type { RunParts } from '../run/run-parts.ts';
+import type { Activity } from './activity.ts';
+import type { RunEvents } from './events.ts';
+import type { WasSent } from './find-intents.ts';
+import type { History } from './history.ts';
+import type { Pauses } from './pauses.ts';
+import type { RunWriter } from './run-writer.ts';
+import type { Sending } from './sending.ts';
+import type { Sleeps } from './sleeps.ts';
+
+/** The parts that the operations of one execution share. */
+export interface RunContext {
+  readonly run: StoredRun;
+  readonly fence: RunFence;
+  /** The caller of the run, with the roles that it has now. */
+  readonly caller: Caller;
+  readonly parts: RunParts;
+  readonly history: History;
+  readonly writer: RunWriter;
+  readonly activity: Activity;
+  readonly sleeps: Sleeps;
+  readonly pauses: Pauses;
+  readonly events: RunEvents;
+  readonly wasSent: WasSent;
+  readonly clock: Clock;
+  /** Aborts when this process does not execute the run any more. Calls in flight are aborted with it. */
+  readonly interrupted: AbortSignal;
+  /** Aborts when no more calls may begin: the process closes. */
+  readonly draining: AbortSignal;
+  readonly doubts: Doubts;
+  /** The journal or the fence refuses this process. */
+  readonly onLost: () => void;
+}
+
+/** The calls of a run of which it is unknown whether they happened. */
+export interface Doubts {
+  readonly size: number;
+  /** Waits for the decision of a person; undefined if the step is cancelled first. */
+  resolution(sending: Sending): Promise<Omit<RunResolution, 'path'> | undefined>;
+  /** Notes the decision of a person. Does nothing if the call is not in doubt. */
+  resolve(resolution: RunResolution, by: string): void;
+}

@@ -1,0 +1,63 @@
+import type { ClaimedRun } from '../../store/run-queue.ts';
+import type { Workflow } from '../definition/canonical.ts';
+import { INTERPRETER } from '../journal/entries.ts';
+import { openDurable } from '../journal/journal-durable.ts';
+import type { Advanced } from './engine.ts';
+import type { RunEnd } from './run-end.ts';
+import { RunExecution } from './run-execution.ts';
+import type { RunParts } from './run-parts.ts';
+
+/**
+ * Executes a claimed run until it ends or every branch waits. Its end and its suspension are durable before this
+ * returns. A run of a newer interpreter is not touched.
+ */
+export async function advance(claimed: ClaimedRun, parts: RunParts, signal: AbortSignal): Promise<Advanced> {
+  const { run, lease } = claimed;
+  if (run.interpreter > INTERPRETER) return { kind: 'too-new' };
+  const { journal } = parts;
+  const [entries, definition, input, caller] = await Promise.all([
+    journal.entries(run.id),
+    journal.value(run.digest),
+    journal.value(run.input),
+    parts.callerOf(run.caller),
+  ]);
+  const execution = new RunExecution(run, parts);
+  const opened = await openDurable({
+    run,
+    fence: { run: run.id, epoch: lease.epoch },
+    caller: caller ?? { id: run.caller.id, roles: [], via: 'workflow' },
+    parts,
+    entries,
+    onQuiet: () => execution.onQuiet(),
+    onLost: () => execution.onLost(),
+  });
+  const close = await execution.begin(opened, signal);
+  try {
+    if (!caller) void execution.end(revoked(run.caller.id));
+    else if (definition === undefined || input === undefined) void execution.end(missing(run.digest));
+    else
+      void execution.interpret(() =>
+        parts.execute(definition as unknown as Workflow, input, { durable: opened.durable, run }),
+      );
+    return await execution.done;
+  } finally {
+    close();
+    opened.sleeps.close();
+  }
+}
+
+const revoked = (id: string): RunEnd => ({
+  status: 'failed',
+  stepsExecuted: 0,
+  error: {
+    code: 'PERMISSION_DENIED',
+    message: `The key of ${id}, which started the run, was revoked.`,
+    fix: 'Start the workflow again with another key.',
+  },
+});
+
+const missing = (digest: string): RunEnd => ({
+  status: 'failed',
+  stepsExecuted: 0,
+  error: { code: 'INTERNAL', message: `The journal has no definition ${digest} or no input of the run.` },
+});

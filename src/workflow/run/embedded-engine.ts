@@ -1,0 +1,208 @@
+import { HeddleError } from '../../core/errors.ts';
+import { ENDED_STATUSES } from '../../core/records/run.ts';
+import { type Clock, realTimer, repeatEvery, type Timer } from '../../core/time.ts';
+import type { RunJournal } from '../../store/run-journal.ts';
+import type { ClaimedRun, RunOwner, RunQueue } from '../../store/run-queue.ts';
+import { INTERPRETER } from '../journal/entries.ts';
+import { RunInterrupted } from './durable.ts';
+import type { Advanced, AdvanceRun, RunEngine } from './engine.ts';
+
+const MAX_RUNNING = 100;
+const HEARTBEAT_MS = 20_000;
+const RETRY_MS = 5000;
+/** The longest time after which an engine looks for runs of other processes. */
+const LOOK_MS = 30_000;
+
+export interface EmbeddedEngineOptions {
+  readonly journal: RunJournal;
+  readonly queue: RunQueue;
+  readonly advance: AdvanceRun;
+  readonly owner: RunOwner;
+  readonly isAlive: (owner: RunOwner) => boolean;
+  /** Executes runs of other processes, too. */
+  readonly pickUp?: boolean;
+  readonly maxRunning?: number;
+  readonly clock?: Clock;
+  readonly timer?: Timer;
+}
+
+interface Running {
+  readonly claimed: ClaimedRun;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** Executes runs in this process, over the queue of the embedded store. */
+export class EmbeddedEngine implements RunEngine {
+  readonly #options: EmbeddedEngineOptions;
+  readonly #clock: Clock;
+  readonly #timer: Timer;
+  readonly #running = new Map<string, Running>();
+  /** The open runs of this process that do not run now, with the time at which they are due. */
+  readonly #waiting = new Map<string, number>();
+  #claiming: Promise<unknown> = Promise.resolve();
+  #cancelTimer = () => {};
+  #stopHeartbeat: (() => void) | undefined;
+  #unwatch: (() => void) | undefined;
+  #looking: Promise<void> | undefined;
+  #isChanged = false;
+  #isClosed = false;
+
+  constructor(options: EmbeddedEngineOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? Date.now;
+    this.#timer = options.timer ?? realTimer;
+    if (!options.pickUp) return;
+    this.#watch();
+    this.#look();
+  }
+
+  async start(id: string): Promise<void> {
+    const { journal, pickUp } = this.#options;
+    if (!pickUp && (await journal.get(id))?.detached) return;
+    this.#waiting.set(id, this.#clock());
+    this.#watch();
+    await this.#claim([id]);
+  }
+
+  async wake(id: string): Promise<void> {
+    if (this.#waiting.has(id) || this.#options.pickUp) await this.#claim([id]);
+  }
+
+  async resume(id: string): Promise<void> {
+    const run = await this.#options.journal.get(id);
+    if (!run || ENDED_STATUSES.includes(run.status) || this.#running.has(id)) return;
+    if (run.interpreter > INTERPRETER) throw tooNew(id);
+    if ((await this.#claim([id])).length === 0 && !this.#running.has(id)) throw owned(id);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer();
+    this.#stopHeartbeat?.();
+    this.#unwatch?.();
+    await Promise.all([this.#looking, this.#claiming]);
+    for (const { abort } of this.#running.values()) abort.abort();
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  #watch(): void {
+    this.#unwatch ??= this.#options.journal.watch((run) => {
+      if (run === undefined || !this.#running.has(run)) this.#look();
+    });
+    this.#stopHeartbeat ??= repeatEvery(this.#timer, HEARTBEAT_MS, () => void this.#heartbeat());
+  }
+
+  /** Claims runs and executes them. Claims of one engine follow each other. */
+  #claim(only?: readonly string[]): Promise<readonly string[]> {
+    const { queue, owner, isAlive, maxRunning = MAX_RUNNING } = this.#options;
+    const next = this.#claiming.then(async () => {
+      const limit = maxRunning - this.#running.size;
+      if (this.#isClosed || limit <= 0 || only?.length === 0) return [];
+      const claimed = await queue.claim({
+        ...{ owner, now: this.#clock(), limit, isAlive, interpreter: INTERPRETER },
+        ...(only && { only }),
+      });
+      for (const one of claimed) this.#execute(one);
+      return claimed.map(({ run }) => run.id);
+    });
+    this.#claiming = next.catch(() => {});
+    return next;
+  }
+
+  #execute(claimed: ClaimedRun): void {
+    const { id } = claimed.run;
+    this.#watch();
+    this.#waiting.delete(id);
+    const abort = new AbortController();
+    const done = this.#options
+      .advance(claimed, abort.signal)
+      .catch((): Advanced => ({ kind: 'lost' }))
+      .then((advanced) => this.#leave(claimed, advanced));
+    this.#running.set(id, { claimed, abort, done });
+  }
+
+  /** Releases a run after its execution. */
+  async #leave(claimed: ClaimedRun, advanced: Advanced): Promise<void> {
+    const { id } = claimed.run;
+    const wakeAt = wakeOf(advanced, this.#clock());
+    await this.#release(claimed, wakeAt);
+    this.#running.delete(id);
+    if (advanced.kind === 'suspended' || advanced.kind === 'lost')
+      this.#waiting.set(id, wakeAt ?? Number.POSITIVE_INFINITY);
+    this.#look();
+  }
+
+  /** Releases a lease. While the store refuses, it is tried again: no other process takes a run of a living one. */
+  async #release(claimed: ClaimedRun, wakeAt: number | undefined): Promise<void> {
+    try {
+      await this.#options.queue.release(claimed, wakeAt);
+    } catch {
+      if (!this.#isClosed) this.#timer(RETRY_MS, () => void this.#release(claimed, wakeAt));
+    }
+  }
+
+  async #heartbeat(): Promise<void> {
+    const claimed = [...this.#running.values()].map((one) => one.claimed);
+    if (claimed.length === 0) return;
+    const { queue, owner } = this.#options;
+    const lost = await queue.heartbeat(owner, claimed).catch(() => []); // The next heartbeat tries again.
+    for (const id of lost) this.#running.get(id)?.abort.abort(new RunInterrupted());
+  }
+
+  /** Claims the runs that are due, and sets the timer for the next. */
+  #look(): void {
+    this.#isChanged = true;
+    this.#looking ??= this.#lookAll();
+  }
+
+  async #lookAll(): Promise<void> {
+    while (this.#isChanged && !this.#isClosed) {
+      this.#isChanged = false;
+      await this.#lookOnce().catch(() => this.#arm(this.#clock() + RETRY_MS));
+    }
+    this.#looking = undefined;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { queue, pickUp } = this.#options;
+    if (!pickUp) {
+      await this.#claim(await this.#dueOfOwn());
+      this.#arm(Math.min(...this.#waiting.values()));
+      return;
+    }
+    await this.#claim();
+    this.#arm(Math.min((await queue.nextDue()) ?? Number.POSITIVE_INFINITY, this.#clock() + LOOK_MS));
+  }
+
+  /** Returns the own runs whose time has come, or that have a signal. */
+  async #dueOfOwn(): Promise<readonly string[]> {
+    const due: string[] = [];
+    for (const [id, wakeAt] of this.#waiting) if (wakeAt <= this.#clock() || (await this.#hasSignal(id))) due.push(id);
+    return due;
+  }
+
+  async #hasSignal(id: string): Promise<boolean> {
+    const { journal } = this.#options;
+    const run = await journal.get(id);
+    if (run && !ENDED_STATUSES.includes(run.status)) return (await journal.signals(id, run.signalSeen)).length > 0;
+    this.#waiting.delete(id);
+    return false;
+  }
+
+  #arm(at: number): void {
+    const { maxRunning = MAX_RUNNING } = this.#options;
+    this.#cancelTimer();
+    if (this.#isClosed || at === Number.POSITIVE_INFINITY || this.#running.size >= maxRunning) return;
+    this.#cancelTimer = this.#timer(Math.max(at - this.#clock(), 0), () => this.#look());
+  }
+}
+
+/** Returns the time at which a run is due again. One that could not be written is tried again. */
+function wakeOf(advanced: Advanced, now: number): number | undefined {
+  if (advanced.kind === 'suspended') return advanced.wakeAt;
+  return advanced.kind === 'lost' ? now + RETRY_MS : undefined;
+}
+
+const tooNew = (id: string) => new HeddleError('RUN_TOO_NEW', `A newer version of Heddle began the run ${id}.`);
+const owned = (id: string) => new HeddleError('RUN_OWNED', `Another process executes the run ${id}.`);
