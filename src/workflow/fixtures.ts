@@ -5,7 +5,7 @@ import { RunInterrupted } from './run/durable.ts';
 import { MemoryDurable, type MemoryOptions } from './run/fixtures.ts';
 import { interpret, RunFailure } from './run/interpret.ts';
 import type { ToolResponse, World } from './steps/fixtures.ts';
-import type { SandboxRun } from './steps/sandbox-run.ts';
+import type { SandboxRun } from './steps/frame/sandbox-run.ts';
 
 /** The end of a simulated run. `suspended`: all its operations wait. `crashed`: it met the injected crash. */
 export interface SimulatedEnd {

@@ -3,13 +3,13 @@ import { isObject } from '../../core/json.ts';
 import type { RunError } from '../../core/records/run.ts';
 import type { Workflow } from '../definition/canonical.ts';
 import { compensate } from '../steps/compensate.ts';
-import { evaluate } from '../steps/evaluate.ts';
-import type { Execution, Frame } from '../steps/frame.ts';
+import { evaluate } from '../steps/frame/evaluate.ts';
+import type { Execution, Frame } from '../steps/frame/frame.ts';
+import type { SandboxRun } from '../steps/frame/sandbox-run.ts';
+import { type StepFailure, toFailure } from '../steps/frame/step-failure.ts';
+import { openScope } from '../steps/frame/step-scope.ts';
+import { withTimeout } from '../steps/frame/with-timeout.ts';
 import { runSteps } from '../steps/run-step.ts';
-import type { SandboxRun } from '../steps/sandbox-run.ts';
-import { type StepFailure, toFailure } from '../steps/step-failure.ts';
-import { openScope } from '../steps/step-scope.ts';
-import { withTimeout } from '../steps/with-timeout.ts';
 import type { Durable, RunStop } from './durable.ts';
 
 /** The parts that the interpreter gets. It has no clock, no randomness and no I/O of its own. */

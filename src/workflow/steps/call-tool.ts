@@ -5,9 +5,9 @@ import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { toolResult } from '../expressions/step-view.ts';
 import type { StepCall } from '../run/durable.ts';
-import { advanceTo, type Execution, type Frame } from './frame.ts';
-import { failedCall, StepFailure } from './step-failure.ts';
-import type { LazyValue, StepDone } from './step-scope.ts';
+import { advanceTo, type Execution, type Frame } from './frame/frame.ts';
+import { failedCall, StepFailure } from './frame/step-failure.ts';
+import type { LazyValue, StepDone } from './frame/step-scope.ts';
 
 const MAX_ERROR_CHARS = 500;
 

@@ -2,12 +2,12 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import type { RunError } from '../../core/records/run.ts';
 import type { CodeStep, StepBase } from '../definition/canonical.ts';
 import { RunInterrupted } from '../run/durable.ts';
-import { abortBelow } from './abort-below.ts';
 import { callTool } from './call-tool.ts';
-import { evaluate } from './evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame.ts';
-import { cancelledAt, StepFailure, toFailure } from './step-failure.ts';
-import { lazy, type StepDone } from './step-scope.ts';
+import { abortBelow } from './frame/abort-below.ts';
+import { evaluate } from './frame/evaluate.ts';
+import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { cancelledAt, StepFailure, toFailure } from './frame/step-failure.ts';
+import { lazy, type StepDone } from './frame/step-scope.ts';
 
 /** The recorded end of code. Both ends are recorded, so that a later abort does not change them. */
 type CodeEnd = { readonly value: Json } | { readonly error: RunError };

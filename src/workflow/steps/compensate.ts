@@ -1,9 +1,9 @@
 import type { RunError } from '../../core/records/run.ts';
 import { callTool, toInput } from './call-tool.ts';
-import { evaluate } from './evaluate.ts';
-import { type Compensation, type Execution, type Frame, frameBelow } from './frame.ts';
-import { toFailure } from './step-failure.ts';
-import { isCallRetryable, withRetry } from './with-retry.ts';
+import { evaluate } from './frame/evaluate.ts';
+import { type Compensation, type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { toFailure } from './frame/step-failure.ts';
+import { isCallRetryable, withRetry } from './frame/with-retry.ts';
 
 /**
  * Undoes the steps that have committed, the last one first. The order is that of the definition, so that it is the same

@@ -2,12 +2,12 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { FanoutStep, StepBase } from '../definition/canonical.ts';
 import type { StoredValue } from '../run/durable.ts';
-import { evaluate, stepView } from './evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow } from './frame.ts';
+import { evaluate, stepView } from './frame/evaluate.ts';
+import { advanceTo, type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { StepFailure } from './frame/step-failure.ts';
+import { openScope, type StepDone, type StepState } from './frame/step-scope.ts';
 import { type ItemEntry, mergeItems } from './merge-items.ts';
 import { type ItemEnd, pullItems, toItems } from './pull-items.ts';
-import { StepFailure } from './step-failure.ts';
-import { openScope, type StepDone, type StepState } from './step-scope.ts';
 
 /** Results of items over this size are held by reference. */
 const MAX_HELD_BYTES = 4 * 1024;

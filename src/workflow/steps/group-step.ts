@@ -1,6 +1,6 @@
 import type { GroupStep, StepBase } from '../definition/canonical.ts';
-import type { Execution, Frame } from './frame.ts';
-import { lazy, type StepDone, type StepState } from './step-scope.ts';
+import type { Execution, Frame } from './frame/frame.ts';
+import { lazy, type StepDone, type StepState } from './frame/step-scope.ts';
 
 /** Runs steps in order. */
 export async function runGroup(execution: Execution, frame: Frame, step: StepBase & GroupStep): Promise<StepDone> {

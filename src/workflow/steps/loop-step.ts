@@ -1,9 +1,9 @@
 import type { Json } from '../../core/call.ts';
 import type { LoopStep, StepBase } from '../definition/canonical.ts';
-import { evaluate, holds } from './evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame.ts';
-import { cancelledAt, StepFailure } from './step-failure.ts';
-import { type LazyValue, lazy, openScope, type StepDone, type StepScope, type StepState } from './step-scope.ts';
+import { evaluate, holds } from './frame/evaluate.ts';
+import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { cancelledAt, StepFailure } from './frame/step-failure.ts';
+import { type LazyValue, lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
 
 /** Runs the body until its condition says so. */
 export async function runLoop(execution: Execution, frame: Frame, step: StepBase & LoopStep): Promise<StepDone> {

@@ -2,11 +2,11 @@ import type { JsonObject } from '../../core/call.ts';
 import type { FanoutStep, StepBase, ToolUse } from '../definition/canonical.ts';
 import type { StoredValue } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
-import { evaluate } from './evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow } from './frame.ts';
-import { StepFailure } from './step-failure.ts';
-import { type StepDone, withValues } from './step-scope.ts';
-import { isCallRetryable, withRetry } from './with-retry.ts';
+import { evaluate } from './frame/evaluate.ts';
+import { advanceTo, type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { StepFailure } from './frame/step-failure.ts';
+import { type StepDone, withValues } from './frame/step-scope.ts';
+import { isCallRetryable, withRetry } from './frame/with-retry.ts';
 
 const MAX_INPUT_BYTES = 1024 * 1024;
 /** The most that a merge loads in order to compute its input. */

@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import type { RunError } from '../../core/records/run.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import type { ParallelStep } from '../definition/canonical.ts';
-import type { Execution, Frame } from './frame.ts';
+import type { Execution, Frame } from './frame/frame.ts';
+import { cancelledAt, StepFailure } from './frame/step-failure.ts';
+import { lazy, type StepDone, type StepState } from './frame/step-scope.ts';
 import { resultOf } from './group-step.ts';
-import { cancelledAt, StepFailure } from './step-failure.ts';
-import { lazy, type StepDone, type StepState } from './step-scope.ts';
 
 const MAX_MESSAGE_CHARS = 1000;
 

@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../core/json.ts';
 import type { Branch, ParallelStep, StepBase } from '../definition/canonical.ts';
-import { type Aborter, abortBelow } from './abort-below.ts';
-import { evaluate, stepView } from './evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame.ts';
+import { type Aborter, abortBelow } from './frame/abort-below.ts';
+import { evaluate, stepView } from './frame/evaluate.ts';
+import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { toFailure } from './frame/step-failure.ts';
+import { openScope, type StepDone } from './frame/step-scope.ts';
 import { type BranchEnd, concludeParallel, hasSucceeded } from './parallel-result.ts';
-import { toFailure } from './step-failure.ts';
-import { openScope, type StepDone } from './step-scope.ts';
 
 /** A parallel step in execution. */
 interface Race {

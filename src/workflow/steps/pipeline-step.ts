@@ -3,11 +3,11 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Mapping, PipelinePart, PipelineStep, StepBase, StepCondition, ToolUse } from '../definition/canonical.ts';
 import { callTool, toInput } from './call-tool.ts';
-import { evaluate, holds } from './evaluate.ts';
-import { type Execution, type Frame, frameBelow } from './frame.ts';
+import { evaluate, holds } from './frame/evaluate.ts';
+import { type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { type LazyValue, lazy, type StepDone, withValues } from './frame/step-scope.ts';
+import { isCallRetryable, withRetry } from './frame/with-retry.ts';
 import { pullItems, toItems } from './pull-items.ts';
-import { type LazyValue, lazy, type StepDone, withValues } from './step-scope.ts';
-import { isCallRetryable, withRetry } from './with-retry.ts';
 
 /** Calls of one `enrich` at the same time. */
 const ENRICH_CONCURRENCY = 5;

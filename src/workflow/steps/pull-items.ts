@@ -1,8 +1,8 @@
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { abortBelow } from './abort-below.ts';
-import { type Execution, type Frame, pathBelow } from './frame.ts';
-import { cancelledAt, StepFailure, toFailure } from './step-failure.ts';
+import { abortBelow } from './frame/abort-below.ts';
+import { type Execution, type Frame, pathBelow } from './frame/frame.ts';
+import { cancelledAt, StepFailure, toFailure } from './frame/step-failure.ts';
 
 const MAX_ITEMS = 10_000;
 

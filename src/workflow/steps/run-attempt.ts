@@ -2,16 +2,16 @@ import type { Step } from '../definition/canonical.ts';
 import { runApproval } from './approval-step.ts';
 import { runCodeStep } from './code-step.ts';
 import { runFanout } from './fanout-step.ts';
-import { type Execution, type Frame, pathBelow } from './frame.ts';
+import { type Execution, type Frame, pathBelow } from './frame/frame.ts';
+import type { StepDone } from './frame/step-scope.ts';
+import { withTimeout } from './frame/with-timeout.ts';
 import { runGroup } from './group-step.ts';
 import { runLoop } from './loop-step.ts';
 import { runParallel } from './parallel-step.ts';
 import { runPipeline } from './pipeline-step.ts';
-import type { StepDone } from './step-scope.ts';
 import { runSwitch } from './switch-step.ts';
 import { runSubWorkflow, runToolStep } from './tool-step.ts';
 import { runWait } from './wait-step.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** Makes one attempt of a step. Later attempts of a block have paths of their own, since its calls are made again. */
 export async function runAttempt(

@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { Step } from '../definition/canonical.ts';
-import { evaluate, holds } from './evaluate.ts';
-import { type Execution, type Frame, pathBelow } from './frame.ts';
+import { evaluate, holds } from './frame/evaluate.ts';
+import { type Execution, type Frame, pathBelow } from './frame/frame.ts';
+import { type StepFailure, toFailure } from './frame/step-failure.ts';
+import { lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
+import { isBlockRetryable, isCallRetryable, withRetry } from './frame/with-retry.ts';
+import { withTimeout } from './frame/with-timeout.ts';
 import { runAttempt } from './run-attempt.ts';
-import { type StepFailure, toFailure } from './step-failure.ts';
-import { lazy, openScope, type StepDone, type StepScope, type StepState } from './step-scope.ts';
-import { isBlockRetryable, isCallRetryable, withRetry } from './with-retry.ts';
-import { withTimeout } from './with-timeout.ts';
 
 /** Runs steps in order. Returns the last one that has a result. */
 export async function runSteps(

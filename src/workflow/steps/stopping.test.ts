@@ -4,7 +4,7 @@ import { verifies } from '../../../test/requirements.ts';
 import type { Mapping, Step, StepBase, Workflow } from '../definition/canonical.ts';
 import { aCallStep, aStep, aWorkflow, cel, ref, type Simulation, simulate, world } from '../fixtures.ts';
 import type { World } from './fixtures.ts';
-import type { SandboxRun } from './sandbox-run.ts';
+import type { SandboxRun } from './frame/sandbox-run.ts';
 
 const FAILED = { error: { code: 'UPSTREAM_FAILED', mayHaveActed: false } };
 const EMPTY: Mapping = { value: {} };

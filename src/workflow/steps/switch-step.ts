@@ -1,8 +1,8 @@
 import type { StepBase, SwitchStep } from '../definition/canonical.ts';
-import { holds } from './evaluate.ts';
-import type { Execution, Frame } from './frame.ts';
+import { holds } from './frame/evaluate.ts';
+import type { Execution, Frame } from './frame/frame.ts';
+import type { StepDone } from './frame/step-scope.ts';
 import { resultOf } from './group-step.ts';
-import type { StepDone } from './step-scope.ts';
 
 /** Runs the first case whose condition holds. Without one the step is skipped. */
 export async function runSwitch(execution: Execution, frame: Frame, step: StepBase & SwitchStep): Promise<StepDone> {

@@ -1,9 +1,9 @@
 import type { StepBase, SubWorkflowStep, ToolStep } from '../definition/canonical.ts';
 import type { StepCall } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
-import { evaluate } from './evaluate.ts';
-import type { Execution, Frame } from './frame.ts';
-import type { StepDone } from './step-scope.ts';
+import { evaluate } from './frame/evaluate.ts';
+import type { Execution, Frame } from './frame/frame.ts';
+import type { StepDone } from './frame/step-scope.ts';
 
 /** Makes one attempt of a tool step. */
 export async function runToolStep(

@@ -1,10 +1,10 @@
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { StepBase, WaitStep } from '../definition/canonical.ts';
-import { evaluate } from './evaluate.ts';
-import { advanceTo, type Execution, type Frame } from './frame.ts';
-import { cancelledAt } from './step-failure.ts';
-import { lazy, type StepDone } from './step-scope.ts';
+import { evaluate } from './frame/evaluate.ts';
+import { advanceTo, type Execution, type Frame } from './frame/frame.ts';
+import { cancelledAt } from './frame/step-failure.ts';
+import { lazy, type StepDone } from './frame/step-scope.ts';
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 

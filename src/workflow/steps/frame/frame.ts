@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../core/call.ts';
-import type { Step, ToolUse, Workflow } from '../definition/canonical.ts';
-import type { Durable } from '../run/durable.ts';
+import type { JsonObject } from '../../../core/call.ts';
+import type { Step, ToolUse, Workflow } from '../../definition/canonical.ts';
+import type { Durable } from '../../run/durable.ts';
 import type { SandboxRun } from './sandbox-run.ts';
 import type { StepScope, StepState } from './step-scope.ts';
 

@@ -1,4 +1,4 @@
-import type { Retry } from '../definition/canonical.ts';
+import type { Retry } from '../../definition/canonical.ts';
 import { advanceTo, type Execution, type Frame, pathBelow } from './frame.ts';
 import { cancelledAt, type StepFailure, toFailure } from './step-failure.ts';
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../core/call.ts';
+import type { Json, JsonObject } from '../../../core/call.ts';
 
 /** Runs the code of a step in a sandbox. Throws CODE_FAILED or CODE_LIMIT_EXCEEDED. */
 export type SandboxRun = (

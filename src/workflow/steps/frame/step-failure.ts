@@ -1,6 +1,6 @@
-import { HeddleError } from '../../core/errors.ts';
-import type { RunError } from '../../core/records/run.ts';
-import { RunInterrupted, type StepEnd } from '../run/durable.ts';
+import { HeddleError } from '../../../core/errors.ts';
+import type { RunError } from '../../../core/records/run.ts';
+import { RunInterrupted, type StepEnd } from '../../run/durable.ts';
 
 /** The code of a step that an enclosing step, a lost race or the caller has ended. `onError` does not apply to it. */
 const CANCELLED = 'CANCELLED';

@@ -1,8 +1,8 @@
-import type { Json, JsonObject } from '../../core/call.ts';
-import type { Mapping, StepCondition, Workflow } from '../definition/canonical.ts';
-import { evaluateCondition, evaluateMapping, namesIn } from '../expressions/evaluate-mapping.ts';
-import type { RunScope } from '../expressions/run-scope.ts';
-import { classicView, richView } from '../expressions/step-view.ts';
+import type { Json, JsonObject } from '../../../core/call.ts';
+import type { Mapping, StepCondition, Workflow } from '../../definition/canonical.ts';
+import { evaluateCondition, evaluateMapping, namesIn } from '../../expressions/evaluate-mapping.ts';
+import type { RunScope } from '../../expressions/run-scope.ts';
+import { classicView, richView } from '../../expressions/step-view.ts';
 import type { Execution } from './frame.ts';
 import type { StepScope, StepState } from './step-scope.ts';
 

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../core/call.ts';
-import type { RunError } from '../../core/records/run.ts';
+import type { Json, JsonObject } from '../../../core/call.ts';
+import type { RunError } from '../../../core/records/run.ts';
 
 /** Loads a value when an expression needs it, so that large ones are not held. */
 export type LazyValue = () => Promise<Json>;
