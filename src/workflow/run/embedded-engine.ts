@@ -32,8 +32,10 @@ interface Running {
   readonly done: Promise<void>;
 }
 
-/** Executes runs in this process, over the queue of the embedded store. */
-export class EmbeddedEngine implements RunEngine {
+/** Opens an engine that executes runs in this process, over the queue of the embedded store. */
+export const embeddedEngine = (options: EmbeddedEngineOptions): RunEngine => new EmbeddedEngine(options);
+
+class EmbeddedEngine implements RunEngine {
   readonly #options: EmbeddedEngineOptions;
   readonly #clock: Clock;
   readonly #timer: Timer;

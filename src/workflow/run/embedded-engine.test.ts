@@ -1,0 +1,113 @@
+import { describe, expect, onTestFinished } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
+import type { RunOwner } from '../../store/run-queue.ts';
+import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
+import { completeWith, type RunBench, runBench } from '../journal/fixtures.ts';
+import { advance } from './advance.ts';
+import { type EmbeddedEngineOptions, embeddedEngine } from './embedded-engine.ts';
+
+const dead = new Set<string>();
+
+function engineOf({ store, parts }: RunBench, options: Partial<EmbeddedEngineOptions> = {}) {
+  const { runQueue: queue } = store;
+  if (!queue) throw new Error('The store has no queue.');
+  const owner: RunOwner = { id: crypto.randomUUID(), pid: process.pid, startedAt: 'now' };
+  const engine = embeddedEngine({
+    journal: parts.journal,
+    queue,
+    advance: (claimed, signal) => advance(claimed, parts, signal),
+    owner,
+    isAlive: ({ id }) => !dead.has(id),
+    ...options,
+  });
+  onTestFinished(() => engine.close());
+  return { engine, owner };
+}
+
+const status = async (bench: RunBench, run: { readonly id: string }) => (await bench.store.runs.get(run.id))?.status;
+
+const ASK = aStep('approval', { id: 'ok', title: { value: 'Go on?' }, quorum: 1, onExpire: 'fail' });
+
+describe('the embedded engine', () => {
+  verifies('W5', 'executes the runs that its process starts, and none of others', async () => {
+    const bench = await runBench();
+    const { engine } = engineOf(bench);
+    const other = await bench.create(aWorkflow([aCallStep('write2')]));
+    const own = await bench.create(aWorkflow([aCallStep('write')]));
+    await engine.start(own.id);
+    await until('the run has ended', async () => (await status(bench, own)) === 'succeeded');
+    expect(await status(bench, other)).toBe('running');
+    expect(bench.reached.map(({ tool }) => tool)).toEqual(['write']);
+  });
+
+  verifies('W5', 'picks up runs of other processes if it is told to', async () => {
+    const bench = await runBench();
+    const run = await bench.create(aWorkflow([aCallStep('write')]));
+    engineOf(bench, { pickUp: true });
+    await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
+  });
+
+  verifies('W3', 'suspends a run that waits for an approver, and goes on with its decision', async () => {
+    const bench = await runBench();
+    const { engine } = engineOf(bench);
+    const run = await bench.create(aWorkflow([ASK, aCallStep('write')]));
+    await engine.start(run.id);
+    await until('the run waits', async () => (await status(bench, run)) === 'waiting');
+    bench.decisions.set(`ap_${run.id}_ok`, { kind: 'approved', by: ['ops'], at: Date.now() });
+    await bench.store.runs.signal(run.id, { kind: 'decided', by: 'ops', detail: { approval: `ap_${run.id}_ok` } });
+    await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
+    expect(bench.requested).toEqual(['ok']);
+  });
+
+  verifies('W5', 'takes over the runs of a dead process at once, and never those of a living one', async () => {
+    const bench = await runBench();
+    const stuck = Promise.withResolvers<never>();
+    bench.respond('read', () => stuck.promise);
+    const first = engineOf(bench);
+    const run = await bench.create(aWorkflow([aCallStep('read')]));
+    await first.engine.start(run.id);
+    await until('the call is in flight', () => bench.reached.length === 1);
+    const second = engineOf(bench);
+    await expect(second.engine.resume(run.id)).rejects.toMatchObject({ code: 'RUN_OWNED' });
+    dead.add(first.owner.id);
+    bench.respond('read', () => completeWith({ second: true }));
+    await second.engine.resume(run.id);
+    await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
+    expect(await bench.output(run)).toEqual({ second: true });
+    expect(bench.reached.map(({ id }) => id)).toEqual([bench.reached[0]?.id, bench.reached[0]?.id]);
+    stuck.reject(new Error('too late'));
+  });
+
+  verifies('W5', 'cancels a run by a signal while a call is in flight', async () => {
+    const bench = await runBench();
+    bench.respond(
+      'write',
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
+    const { engine } = engineOf(bench);
+    const run = await bench.create(aWorkflow([aCallStep('write')]));
+    await engine.start(run.id);
+    await until('the call is in flight', () => bench.reached.length === 1);
+    await bench.store.runs.signal(run.id, { kind: 'cancel', by: 'ada', detail: { reason: 'A typo.' } });
+    await until('the run has ended', async () => (await status(bench, run)) === 'cancelled');
+    expect(await bench.get(run)).toMatchObject({ error: { message: 'ada cancelled the run: A typo.' } });
+  });
+
+  verifies('W5', 'finishes calls in flight when it closes, and leaves the run to the next process', async () => {
+    const bench = await runBench();
+    const response = Promise.withResolvers<ReturnType<typeof completeWith>>();
+    bench.respond('write', () => response.promise);
+    const { engine } = engineOf(bench);
+    const run = await bench.create(aWorkflow([aCallStep('write'), aCallStep('write2')]));
+    await engine.start(run.id);
+    await until('the call is in flight', () => bench.reached.length === 1);
+    const closed = engine.close();
+    response.resolve(completeWith({}));
+    await closed;
+    expect(bench.reached.map(({ tool }) => tool)).toEqual(['write']);
+    engineOf(bench, { pickUp: true });
+    await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
+    expect(bench.reached.map(({ tool }) => tool)).toEqual(['write', 'write2']);
+  });
+});
