@@ -266,6 +266,17 @@ onEveryDialect((bench) => {
     expect(leases).toEqual([{ name: 'run:run_open' }]);
   });
 
+  it('prunes a run of many entries in several transactions', async () => {
+    const claimed = await owned(bench.store, 'run_one');
+    const many = Array.from({ length: 4_100 }, (_, at) => at + 1);
+    await bench.store.runs.append(writeOf(claimed, many, { change: { status: 'failed', endedAt: 5_000 } }), 'now');
+    expect((await bench.store.runs.entries('run_one', 4_000)).length).toBe(100);
+    expect(await bench.store.runs.prune(6_000)).toBe(1);
+    expect(await bench.database.run('SELECT count(*) AS count FROM run_entries WHERE sequence < 5000')).toEqual([
+      { count: bench.database.location.startsWith('postgres') ? '0' : 0 },
+    ]);
+  });
+
   it('keeps the lease of a run however long it is over', async () => {
     const { lease } = await owned(bench.store, 'run_one');
     await bench.database.run(`UPDATE leases SET expires_at = expires_at - 3600000`);

@@ -149,9 +149,17 @@ export class WriteQueue {
     this.#isFenced = false;
     const spans = this.#dueSpans();
     for (;;) {
+      const lost = this.#lost;
+      const rows = batch.map(({ row }) => row as AuditRow);
+      if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
+      const journal = isFenced || writes.length > 0 ? { fences: fencesOf(batch, writes), writes } : undefined;
       try {
-        const fences = isFenced || writes.length > 0 ? fencesOf(batch, writes) : undefined;
-        await this.#commit(batch, fences ? { spans, journal: { fences, writes } } : { spans });
+        this.#head ??= startChain(await this.#newest());
+        const { sealed: records, head } = sealRecord(this.#head, rows);
+        await this.#write(journal ? { records, spans, journal } : { records, spans });
+        this.#head = head;
+        this.#lost -= lost;
+        this.#settle(batch, records);
         return 0;
       } catch (cause) {
         const refusal = this.#journal?.refuse(cause);
@@ -162,22 +170,14 @@ export class WriteQueue {
     }
   }
 
-  async #commit(batch: readonly Entry[], more: Omit<QueuedBatch, 'records'>): Promise<void> {
-    const rows = batch.map(({ row }) => row as AuditRow);
-    const lost = this.#lost;
-    if (lost > 0) rows.unshift(lossOf(lost, this.#clock()));
-    this.#head ??= startChain(await this.#newest());
-    const { sealed, head } = sealRecord(this.#head, rows);
-    await this.#write({ records: sealed, ...more });
-    this.#head = head;
-    this.#lost -= lost;
+  #settle(batch: readonly Entry[], records: readonly SealedRow[]): void {
     this.#lastDurable = this.#journal?.committed() ?? 0;
-    const first = sealed.length - batch.length;
+    const first = records.length - batch.length;
     for (let at = 0; at < batch.length; at += 1) {
       const waiting = batch[at]?.waiting;
       if (!waiting) continue;
       this.#lastDurable++;
-      waiting.resolve(sealed[first + at] as SealedRow);
+      waiting.resolve(records[first + at] as SealedRow);
     }
   }
 

@@ -12,6 +12,7 @@ let written: QueuedBatch[];
 let fail: ((batch: QueuedBatch) => void) | undefined;
 let queue: WriteQueue;
 let journal: JournalQueue;
+let now: number;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -24,7 +25,8 @@ beforeEach(() => {
     },
     () => 9_000,
   );
-  journal = new JournalQueue(queue);
+  now = 0;
+  journal = new JournalQueue(queue, () => now);
 });
 afterEach(() => vi.useRealTimers());
 
@@ -112,6 +114,22 @@ verifies('W5', 'a failed batch rejects `now` and what follows it in its run, and
   await turns();
   expect(sequences()).toEqual([['a 1', 'b 1', 'b 2']]);
   expect(states.map(({ outcome }) => outcome)).toEqual(['written', 'written', rejected, rejected, 'written']);
+});
+
+verifies('W5', 'rejects writes that could not be written for 30 s, so that audit records go on', async () => {
+  fail = ({ journal: part }) => {
+    if (part) full();
+  };
+  const state = append('a', 1, 'soon');
+  vi.advanceTimersByTime(25);
+  await turns();
+  now = 29_999;
+  await expect(queue.appendDurably(recordOf())).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
+  expect(state.outcome).toBe('queued');
+  now = 30_000;
+  await expect(queue.appendDurably(recordOf())).rejects.toMatchObject({ code: 'AUDIT_UNAVAILABLE' });
+  expect(state.outcome).toContain('disk full');
+  await queue.appendDurably(recordOf());
 });
 
 verifies('W5', 'a lost run loses its writes and records of the batch, and the rest keeps its chain', async () => {

@@ -1,4 +1,5 @@
 import { HeddleError } from '../../core/errors.ts';
+import { type Clock, steadyClock } from '../../core/time.ts';
 import type { WriteQueue } from '../audit/write-queue.ts';
 import type { JoinedWrites, JournalRefusal } from './joined-writes.ts';
 import type { JournalRows } from './journal-rows.ts';
@@ -9,6 +10,9 @@ const MANY_WRITES = 1_000;
 const MUCH_TEXT = 8 * 1024 * 1024;
 /** The most writes that are kept while the store cannot be written. */
 const KEPT_WRITES = 10_000;
+
+/** A store that refuses the journal for so long must not stop the audit log as well. */
+const MAX_FAILING_MS = 30_000;
 
 interface QueuedWrite {
   readonly rows: JournalRows;
@@ -24,10 +28,14 @@ export class JournalQueue implements JoinedWrites {
   /** The text of queued and taken writes. */
   #text = 0;
   #ready: PromiseWithResolvers<void> | undefined;
+  /** The time of the first failed batch since the last commit. */
+  #failingSince: number | undefined;
   #isClosed = false;
+  readonly #clock: Clock;
   isUrgent = false;
 
-  constructor(queue: WriteQueue) {
+  constructor(queue: WriteQueue, clock: Clock = steadyClock) {
+    this.#clock = clock;
     this.#batches = queue.join(this);
   }
 
@@ -62,6 +70,7 @@ export class JournalQueue implements JoinedWrites {
   committed(): number {
     const taken = this.#taken;
     this.#taken = [];
+    this.#failingSince = undefined;
     let urgent = 0;
     for (const { rows, isUrgent, waiting } of taken) {
       this.#text -= rows.size;
@@ -86,15 +95,13 @@ export class JournalQueue implements JoinedWrites {
   // A rejected write takes the later ones of its run along: the history of a run has no gap.
   keep(cause: unknown): void {
     const error = unwritten('The journal of runs could not be written', cause);
+    this.#failingSince ??= this.#clock();
+    const room = this.#clock() - this.#failingSince < MAX_FAILING_MS ? KEPT_WRITES : 0;
     const broken = new Set<string>();
-    let kept = 0;
     this.#queued = [...this.#taken, ...this.#queued].filter((write, at) => {
       const { run } = write.rows.fence;
-      const isTaken = at < this.#taken.length;
-      if (!broken.has(run) && !(isTaken && (write.isUrgent || kept >= KEPT_WRITES))) {
-        kept++;
-        return true;
-      }
+      const isFailed = at < this.#taken.length && (write.isUrgent || at >= room);
+      if (!isFailed && !broken.has(run)) return true;
       broken.add(run);
       this.#reject(write, error);
       return false;

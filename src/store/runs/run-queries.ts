@@ -9,6 +9,7 @@ import { runTable } from './run-tables.ts';
 
 const MAX_FOUND = { raw: '10' };
 const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
 const ID_TEXT = /^[\w-]{1,100}$/;
 /** Comes after every character of an id. */
 const AFTER_ID_TEXT = '{';
@@ -31,7 +32,7 @@ export function runQueries(
     ofCall: async (caller, callId) =>
       (await select(sql`caller = ${storable(caller)} AND call_id = ${storable(callId)}`))[0],
     list: ({ limit = DEFAULT_LIMIT, ...filter }) =>
-      select(sql`${conditionOf(filter)} ORDER BY started_at DESC, id DESC LIMIT ${limit}`),
+      select(sql`${conditionOf(filter)} ORDER BY started_at DESC, id DESC LIMIT ${Math.min(limit, MAX_LIMIT)}`),
     async entries(run, after = 0) {
       const rows = await statements.read(
         sql`SELECT sequence, at, kind, path, detail FROM ${runTable(statements, 'run_entries')}
