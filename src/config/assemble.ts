@@ -10,11 +10,11 @@ import { defaultSettings } from './schema/default-settings.ts';
 import type { CompiledPolicies, CompileOptions } from './sources/compile-policies.ts';
 import type { Fetched } from './sources/connectors.ts';
 import { isManaged } from './sources/find-managed.ts';
-import { watchedFolders } from './sources/find-policies.ts';
 import type { Managed } from './sources/managed.ts';
 import type { PluginReading } from './sources/plugins.ts';
 import type { PolicyReading } from './sources/policy-files.ts';
 import type { Remote } from './sources/remote-document.ts';
+import { watchedFolders } from './sources/source-folders.ts';
 import {
   openTrust,
   type Trust,
@@ -23,6 +23,7 @@ import {
   withoutUntrusted,
   withoutUntrustedConnectors,
 } from './sources/trust.ts';
+import type { WorkflowReadings } from './sources/workflow-files.ts';
 import type { LoadOptions, SourcesFound } from './sources-found.ts';
 
 /** Reads each source on its own, fetches the servers of connectors, and merges everything into one configuration. */
@@ -31,7 +32,6 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   const { env, userHome, clock = Date.now, fetchTimeoutMs: timeoutMs, signal } = options;
   const variables = { env, workspaceFolder: projectFolder, userHome };
   const remote = { home, clock, ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
-
   const managed = await managedOf(found, variables, remote);
   // Managed files and plugins get none of the user's secrets. A connector gets those that its entry lists.
   const withSecrets = { ...variables, secrets: await secretsOf(found, options) };
@@ -42,13 +42,9 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   const policyFiles = await policyFilesOf(found);
   const rules = policyFiles.map(({ layer }) => layer);
   const own = (await Promise.all(found.sources.map((source) => layersOf(source, withSecrets)))).flat();
-  const written = [
-    ...managed.layers,
-    ...rules.filter(isManagedLayer),
-    ...[...own, ...rules.filter((layer) => !isManagedLayer(layer))].map((layer) =>
-      withoutUntrusted(layer, trust, projectFolder),
-    ),
-  ];
+  const trusted = (layer: Layer) => withoutUntrusted(layer, trust, projectFolder);
+  const others = [...own, ...rules.filter((layer) => !isManagedLayer(layer))];
+  const written = [...managed.layers, ...rules.filter(isManagedLayer), ...others.map(trusted)];
   const [plugins, connectors] = await Promise.all([
     pluginsOf(found, variables, trust),
     fetchConnectors(connectorLayers(written, managed), { remote, variables: withSecrets, trust }),
@@ -63,24 +59,28 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
     remembered: options.lastPolicies,
     isExclusive: managed.exclusive !== undefined,
   });
-  const pending = [managed.refreshed, ...connectors.map(({ refreshed }) => refreshed)];
+  const workflows = await workflowsOf(found, written, trust);
+  const pending = [managed, ...connectors].map(({ refreshed }) => refreshed);
   return mergeConfig({
     projectFolder,
     files: [
       ...found.files,
       ...policyFiles.map(({ source }) => source),
+      ...workflows.files,
       ...plugins.map(({ file }) => file),
       ...connectors.flatMap(({ files }) => files),
     ],
     layers: [...policies.strict, ...layers],
     policies,
-    watched: watchedFolders(found.policies),
+    workflows: workflows.workflows,
+    watched: watchedFolders([...found.policies, ...found.workflows]),
     problems: [
       ...managed.problems,
       ...found.problems,
       ...plugins.flatMap(({ problem }) => problem ?? []),
       ...connectors.flatMap(({ problems }) => problems),
       ...policies.problems,
+      ...workflows.problems,
     ],
     programmatic: options.programmatic ?? [],
     managed,
@@ -110,6 +110,15 @@ async function policiesOf(layers: readonly Layer[], options: CompileOptions): Pr
   );
   if (!hasRules && !options.remembered?.size) return { problems: [], strict: [] };
   return (await import('./sources/compile-policies.ts')).compilePolicies(layers, options);
+}
+
+async function workflowsOf(found: SourcesFound, layers: readonly Layer[], trust: Trust): Promise<WorkflowReadings> {
+  const hasEntries = layers.some(({ settings }) => settings.some(({ path }) => path[0] === 'workflows'));
+  if (!hasEntries && found.workflows.every(({ files }) => files.length === 0)) {
+    return { workflows: [], files: [], problems: [] };
+  }
+  const { readWorkflows } = await import('./sources/workflow-files.ts');
+  return readWorkflows({ folders: found.workflows, layers, trust, projectFolder: found.projectFolder });
 }
 
 const isManagedLayer = ({ scope }: Layer) => scope === 'enterprise';

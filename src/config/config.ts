@@ -1,6 +1,7 @@
 import type { Condition } from '../cel/condition.ts';
 import type { JsonObject } from '../core/call.ts';
 import type { ErrorCode } from '../core/error-codes.ts';
+import type { WorkflowSource } from '../core/records/workflow.ts';
 import type { ServerEntry, Settings } from './schema/schema.ts';
 
 /** A position in a file; line and column count from 1. */
@@ -104,6 +105,13 @@ export type LoadedPolicy = Settings['policies'][number] & {
   readonly condition?: Condition;
 };
 
+/** A workflow of the configuration. It is compiled when workflows are used. */
+export interface LoadedWorkflow extends WorkflowSource {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly at: SourceLocation;
+}
+
 /** A server, connector, plugin or group of settings that has no effect until the user trusts it. */
 export interface Untrusted {
   /** `server github`, `settings heddle.json`, `connector corp`. */
@@ -128,6 +136,8 @@ export interface Config {
   readonly settings: Settings;
   /** The rules of all files in force, those of the strongest source first. */
   readonly policies?: readonly LoadedPolicy[];
+  /** The workflows of all sources, highest precedence first; each name once. */
+  readonly workflows?: readonly LoadedWorkflow[];
   /** By source: each condition of the settings, compiled. */
   readonly conditions?: ReadonlyMap<string, Condition>;
   /** True if the organisation has policies: no other rule may allow calls. */

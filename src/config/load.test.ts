@@ -47,6 +47,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
       apiKeys: [],
     },
     profiles: {},
+    workflows: {},
   });
 });
 

@@ -6,8 +6,8 @@ import { type FileReading, readConfigFile, readConfigText, sourceFile } from './
 import { strictBy } from './read/strict-by-error.ts';
 import { defaultSettings } from './schema/default-settings.ts';
 import { defaultSystemFolder, findManaged, isManaged, managedSources } from './sources/find-managed.ts';
-import { findPolicies, watchedFolders } from './sources/find-policies.ts';
 import { findProjectFolder } from './sources/project-folder.ts';
+import { findFolders, watchedFolders } from './sources/source-folders.ts';
 import { explicitSource, findPlugins, type Source, standardSources } from './sources/sources.ts';
 import type { LoadOptions, ReadSource, SourcesFound } from './sources-found.ts';
 
@@ -17,11 +17,11 @@ const OPTION = 'the `config` option';
 /** Reads all sources that apply in a folder and merges them. Errors are listed in `problems`, not thrown. */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   const found = await find(options);
-  const { managed, sources, plugins, policies } = found;
+  const { managed, sources, plugins, policies, workflows } = found;
   const isConfigured =
     sources.some(({ reading }) => reading.state === 'found') ||
     plugins.length > 0 ||
-    policies.some(({ files }) => files.length > 0);
+    [...policies, ...workflows].some(({ files }) => files.length > 0);
   if (!isConfigured && !isManaged(managed)) return defaultConfig(found, options.programmatic ?? []);
   // Imported only if a source exists: without one, commands start faster.
   const { assembleConfig } = await import('./assemble.ts');
@@ -33,7 +33,7 @@ async function find(options: LoadOptions): Promise<SourcesFound> {
   const home = resolve(cwd, options.home);
   const projectFolder = await findProjectFolder(options);
   const isStandard = file === undefined && config === undefined;
-  const [managed, sources, plugins, policies] = await Promise.all([
+  const [managed, sources, plugins, policies, workflows] = await Promise.all([
     findManaged(systemFolder, env.HEDDLE_MANAGED_DIR),
     config !== undefined
       ? readObject(config, projectFolder)
@@ -41,13 +41,15 @@ async function find(options: LoadOptions): Promise<SourcesFound> {
         ? readStandard(options, projectFolder)
         : readAll([explicitSource(cwd, file)]),
     isStandard ? findPlugins(projectFolder, home) : [],
-    isStandard ? findPolicies(projectFolder, home) : [],
+    isStandard ? findFolders('policies', projectFolder, home) : [],
+    isStandard ? findFolders('workflows', projectFolder, home) : [],
   ]);
   const files = sources.map(({ source: { file: path, scope }, reading }) => sourceFile(path, scope, reading));
   const problems = sources.flatMap(({ source, reading }) => problemsOf(source, reading));
   return {
     ...{ projectFolder, home, managed, sources, plugins, problems },
     policies: [managed.policies, ...policies],
+    workflows: [managed.workflows, ...workflows],
     files: [...managedSources(managed), ...files],
   };
 }
@@ -105,7 +107,7 @@ async function readAll(sources: readonly Source[]): Promise<readonly ReadSource[
 }
 
 function defaultConfig(
-  { projectFolder, files, problems, policies }: SourcesFound,
+  { projectFolder, files, problems, policies, workflows }: SourcesFound,
   programmatic: readonly ServerConfig[],
 ): Config {
   const settings = defaultSettings(projectFolder);
@@ -119,7 +121,7 @@ function defaultConfig(
     settings,
     origins: new Map(),
     problems,
-    watched: watchedFolders(policies),
+    watched: watchedFolders([...policies, ...workflows]),
     refreshed,
     untrusted: [],
   };

@@ -67,10 +67,10 @@ const UNITED: ReadonlySet<string> = new Set([
 function combine(path: readonly string[], values: LayerValues): Json {
   if (UNITED.has(path.join('.'))) return union(values);
   if (path.join('.') === 'builtins.database.connections') return byItemName(values);
-  return path[0] === 'profiles' ? byName(values) : values[0].value;
+  return path[0] === 'profiles' || path[0] === 'workflows' ? byName(values) : values[0].value;
 }
 
-/** Merges profiles by name: the first layer that has a name gives the whole profile. */
+/** Merges profiles or workflows by name: the first layer that has a name gives the whole one. */
 const byName = (values: LayerValues): Json =>
   Object.fromEntries(values.toReversed().flatMap(({ value }) => Object.entries(value as JsonObject)));
 

@@ -24,6 +24,7 @@ export interface Sources {
   readonly refreshed: Config['refreshed'];
   readonly policies?: Pick<Config, 'policies' | 'conditions' | 'onlyManagedAllow'>;
   readonly watched?: Config['watched'];
+  readonly workflows?: Config['workflows'];
 }
 
 const UNMANAGED: ManagedRules = { judges: [] };
@@ -59,6 +60,7 @@ export function mergeConfig(sources: Sources): Config {
     onlyManagedAllow,
     ...(layers.some((layer) => strictFiles(layer).length > 0) && { hasInvalidRules: true }),
     ...(sources.watched && { watched: sources.watched }),
+    ...(sources.workflows && { workflows: sources.workflows }),
     // Computed on first use: hundreds of servers have thousands of origins, and few commands read them.
     get origins() {
       origins ??= new Map([...settings.origins, ...policyOrigin(policies), ...servers.origins()]);

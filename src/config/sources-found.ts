@@ -4,7 +4,7 @@ import type { Clock } from '../core/time.ts';
 import type { Config, LoadedPolicy, Problem, ServerConfig } from './config.ts';
 import type { FileReading } from './read/read-file.ts';
 import type { ManagedFiles } from './sources/find-managed.ts';
-import type { PolicyFolder } from './sources/find-policies.ts';
+import type { SourceFolder } from './sources/source-folders.ts';
 import type { PluginPath, Source } from './sources/sources.ts';
 import type { TrustBook } from './sources/trust-book.ts';
 
@@ -50,7 +50,9 @@ export interface SourcesFound {
   readonly sources: readonly ReadSource[];
   readonly plugins: readonly PluginPath[];
   /** The policy folders of the organisation, the project and the user. */
-  readonly policies: readonly PolicyFolder[];
+  readonly policies: readonly SourceFolder[];
+  /** The workflow folders of the organisation, the project and the user. */
+  readonly workflows: readonly SourceFolder[];
   readonly files: Config['files'];
   /** Problems of files that cannot be read. */
   readonly problems: readonly Problem[];

@@ -51,12 +51,36 @@ export async function readConfigFile(file: string, options: ReadFileOptions = {}
 }
 
 async function readFound(file: string, found: Stats, { wanted, parse }: ReadFileOptions): Promise<FileReading> {
-  // Reading a pipe or a device could wait forever.
-  if (!found.isFile()) return broken(file, `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}`);
-  if (found.size > MAX_BYTES) return broken(file, `has ${found.size} bytes; the most Heddle reads is ${MAX_BYTES}`);
-  const text = decode(await readFile(file));
-  if (text === undefined) return broken(file, 'is not UTF-8 text');
+  const read = await readText(file, found, MAX_BYTES);
+  if ('reason' in read) return broken(file, read.reason);
+  const { text } = read;
   return wanted !== undefined && isEmptyAt(text, wanted) ? { state: 'absent' } : readConfigText(file, text, parse);
+}
+
+type TextReading = { readonly text: string } | { readonly reason: string };
+
+async function readText(file: string, found: Stats, maxBytes: number): Promise<TextReading> {
+  // Reading a pipe or a device could wait forever.
+  if (!found.isFile()) return { reason: `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}` };
+  if (found.size > maxBytes) return { reason: `has ${found.size} bytes; the most Heddle reads is ${maxBytes}` };
+  const text = decode(await readFile(file));
+  return text === undefined ? { reason: 'is not UTF-8 text' } : { text };
+}
+
+/** Reads a text file of limited size, with its version just before. The reason of a failure is a phrase. */
+export async function readTextFile(
+  file: string,
+  maxBytes: number,
+): Promise<TextReading & { readonly version: string }> {
+  let version = MISSING;
+  try {
+    const found = await stat(file);
+    version = fileVersion(found);
+    return { ...(await readText(file, found, maxBytes)), version };
+  } catch (error) {
+    const code = codeOf(error);
+    return { reason: code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`, version };
+  }
 }
 
 /** Parses the text of a configuration file; `file` is the name in its problems. */

@@ -43,6 +43,7 @@ export const SETTING_DEFAULTS = {
     apiKeys: [],
   },
   profiles: {},
+  workflows: {},
   roots: [],
   sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
   connectors: [],

@@ -138,6 +138,10 @@ export const configSchema = z.strictObject({
   connect: connect.prefault({}).describe('Concurrency and timeout of connecting to servers.'),
   gateway: gateway.prefault({}).describe('The MCP endpoint of `heddle up`.'),
   profiles,
+  workflows: z
+    .record(z.string().min(1).max(128), z.union([z.string().min(1), z.record(z.string(), z.unknown())]))
+    .default(SETTING_DEFAULTS.workflows)
+    .describe('Workflows by name: a definition, or the path of a file with one, relative to this file.'),
   roots: z
     .array(
       z

@@ -2,14 +2,15 @@ import { join } from 'node:path';
 import type { SourceFile } from '../config.ts';
 
 import { type FileReading, readConfigFile, sourceFile } from '../read/read-file.ts';
-import { listPolicies, type PolicyFolder } from './find-policies.ts';
+import { listFolder, type SourceFolder } from './source-folders.ts';
 
 /** The files of an organisation on this machine. */
 export interface ManagedFiles {
   readonly folder: string;
   readonly servers: FileReading;
   readonly settings: FileReading;
-  readonly policies: PolicyFolder;
+  readonly policies: SourceFolder;
+  readonly workflows: SourceFolder;
 }
 
 /** Returns the system folder of managed files, in which only an administrator can write. */
@@ -25,17 +26,21 @@ export async function findManaged(systemFolder: string, namedFolder: string | un
 
 async function readFolder(folder: string): Promise<ManagedFiles> {
   const read = (name: string) => readConfigFile(join(folder, name));
-  const [servers, settings, policies] = await Promise.all([
+  const [servers, settings, policies, workflows] = await Promise.all([
     read('managed-mcp.json'),
     read('managed-settings.json'),
-    listPolicies(join(folder, 'policies'), 'enterprise'),
+    listFolder('policies', join(folder, 'policies'), 'enterprise'),
+    listFolder('workflows', join(folder, 'workflows'), 'enterprise'),
   ]);
-  return { folder, servers, settings, policies };
+  return { folder, servers, settings, policies, workflows };
 }
 
 /** Tells whether a managed file exists, valid or not. */
-export function isManaged({ servers, settings, policies }: ManagedFiles): boolean {
-  return servers.state !== 'absent' || settings.state !== 'absent' || policies.files.length > 0;
+export function isManaged({ servers, settings, policies, workflows }: ManagedFiles): boolean {
+  return (
+    [servers, settings].some(({ state }) => state !== 'absent') ||
+    [policies, workflows].some(({ files }) => files.length > 0)
+  );
 }
 
 export function managedSources({ folder, servers, settings }: ManagedFiles): readonly SourceFile[] {

@@ -10,7 +10,7 @@ import { readConfigFile, sourceFile } from '../read/read-file.ts';
 import { keysAt } from '../read/schema-keys.ts';
 import { strictBy } from '../read/strict-by-error.ts';
 import { policies } from '../schema/access-schema.ts';
-import type { PolicyFolder } from './find-policies.ts';
+import type { SourceFolder } from './source-folders.ts';
 
 const schema = z.strictObject({
   $schema: z.string().exactOptional(),
@@ -29,7 +29,7 @@ export interface PolicyReading {
 }
 
 /** Reads all files of a policy folder, in the order of their names. */
-export async function readPolicyFolder({ files, scope, needsTrust }: PolicyFolder): Promise<readonly PolicyReading[]> {
+export async function readPolicyFolder({ files, scope, needsTrust }: SourceFolder): Promise<readonly PolicyReading[]> {
   const readings: PolicyReading[] = [];
   let left = MAX_BYTES;
   for (const file of files) {
@@ -44,7 +44,7 @@ export async function readPolicyFolder({ files, scope, needsTrust }: PolicyFolde
 }
 
 /** The first file that is too many. Its rules and those of the files after it do not count, so mode strict is set. */
-function surplusFile(file: string, { scope, needsTrust }: Pick<PolicyFolder, 'scope' | 'needsTrust'>): PolicyReading {
+function surplusFile(file: string, { scope, needsTrust }: Pick<SourceFolder, 'scope' | 'needsTrust'>): PolicyReading {
   const message = `${file} and the files after it are not read: a folder may have ${MAX_FILES} policy files of ${MAX_BYTES} bytes in all.`;
   const problem: Problem = {
     ...{ level: 'error', code: 'CONFIG_INVALID', message, fix: 'Combine rules, or remove files.' },

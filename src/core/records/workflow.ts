@@ -28,6 +28,8 @@ export interface WorkflowSource {
   /** The text of a file; or the value itself. */
   readonly text?: string;
   readonly value?: JsonObject;
+  /** The place of a value in the configuration. */
+  readonly at?: WorkflowPlace;
   /** The language of `text`. Default: by the name of the file. */
   readonly language?: 'yaml' | 'json';
 }

@@ -81,6 +81,12 @@ verifies('W1', 'refuses values of a program that are not JSON', () => {
   expect(withInput({ a: Number.NaN })).toMatchObject({ code: 'NUMBER_NOT_JSON' });
   expect(withInput(cyclic)).toMatchObject({ code: 'NESTED_TOO_DEEPLY' });
   expect(withInput(JSON.parse('{"__proto__": 1}'))).toMatchObject({ code: 'KEY_INVALID' });
+  expect(withInput({ a: 'x'.repeat(300_000) })).toMatchObject({ code: 'SOURCE_TOO_LARGE' });
+});
+
+verifies('C7', 'places the problems of a value at its entry in the configuration', () => {
+  const at = { file: 'heddle.json', line: 7, column: 3 };
+  expect(compileWorkflow({ value: { heddle: 1, steps: [] }, name: 'a', at }).problems).toMatchObject([{ at }]);
 });
 
 const LAUGHS = Array.from(

@@ -15,28 +15,34 @@ export interface ReadDefinition {
 
 /** Reads the text or value of a source. Returns a problem if it cannot be used. */
 export function readSource(source: WorkflowSource): ReadDefinition | WorkflowProblem {
-  const { text, file, value } = source;
-  if (text === undefined)
-    return attempt(
-      () => ({ tree: readValue(value), locate: () => undefined }),
-      () => undefined,
-    );
+  const { text, file, value, at } = source;
+  if (text === undefined) return readGiven(value, at);
   const bytes = text.length > MAX_SOURCE_BYTES ? text.length : Buffer.byteLength(text);
-  if (bytes > MAX_SOURCE_BYTES) {
-    return {
-      level: 'error',
-      code: 'SOURCE_TOO_LARGE',
-      message: `The definition has ${bytes} bytes; ${MAX_SOURCE_BYTES} are allowed.`,
-      fix: 'Split it into sub-workflows, and pass data as input.',
-      at: { ...(file !== undefined && { file }), line: 1, column: 1 },
-    };
-  }
-  const placeAt = placesIn(text, file);
+  const placeAt = placesIn(bytes > MAX_SOURCE_BYTES ? '' : text, file);
   const read = languageOf(source) === 'json' ? readJson : readYaml;
   return attempt(() => {
+    requireSize(bytes);
     const tree = read(text);
     return { tree, locate: (path, part) => placeAt(offsetOf(tree, path, part)) };
   }, placeAt);
+}
+
+/** Reads a value. All of it is at the place of its entry in the configuration. */
+function readGiven(value: WorkflowSource['value'], at: WorkflowPlace | undefined): ReadDefinition | WorkflowProblem {
+  return attempt(
+    () => {
+      const tree = readValue(value);
+      requireSize(JSON.stringify(tree.value).length);
+      return { tree, locate: () => at };
+    },
+    () => at,
+  );
+}
+
+function requireSize(bytes: number): void {
+  if (bytes <= MAX_SOURCE_BYTES) return;
+  const message = `The definition has ${bytes} bytes; ${MAX_SOURCE_BYTES} are allowed.`;
+  throw new Unusable('SOURCE_TOO_LARGE', 0, { message, fix: 'Split it into sub-workflows, and pass data as input.' });
 }
 
 /** JSON is almost YAML, but tabs and comments of JSON are not: a text that begins with `{` or `//` is JSON. */
