@@ -44,7 +44,7 @@ export interface JournalValue {
 /** Changes of the run that are committed together with entries. */
 export type RunChange = Partial<Pick<StoredRun, 'status' | 'endedAt' | 'wakeAt' | 'error' | 'output' | 'signalSeen'>>;
 
-/** One write: all of it is committed, or nothing. */
+/** A write: all of it is committed, or nothing. */
 export interface JournalWrite {
   readonly fence: RunFence;
   readonly entries: readonly JournalEntry[];

@@ -41,7 +41,7 @@ export interface Statement {
   readonly params: readonly Json[];
 }
 
-export interface RunOptions {
+export interface StatementOptions {
   readonly maxRows: number;
   readonly maxBytes: number;
   readonly timeoutMs: number;
@@ -77,17 +77,17 @@ export interface TableEntry {
  */
 export interface Database {
   /** Runs one read-only statement in a READ ONLY transaction that is rolled back. */
-  query(statement: Statement, options: RunOptions): Promise<RowSet>;
+  query(statement: Statement, options: StatementOptions): Promise<RowSet>;
   /** Returns the plan of a statement that `query`, or `execute` on a writable connection, would run. Runs nothing. */
-  explain(statement: Statement, options: RunOptions): Promise<RowSet>;
+  explain(statement: Statement, options: StatementOptions): Promise<RowSet>;
   /** Lists tables and views, of one schema or of all that are not the system's. */
-  listTables(schema: string | undefined, options: RunOptions): Promise<readonly TableEntry[]>;
+  listTables(schema: string | undefined, options: StatementOptions): Promise<readonly TableEntry[]>;
   /** Lists the columns of a table; undefined if there is no such table. */
-  describeTable(table: TableName, options: RunOptions): Promise<readonly TableColumn[] | undefined>;
+  describeTable(table: TableName, options: StatementOptions): Promise<readonly TableColumn[] | undefined>;
   /** Runs one writing statement in a transaction of its own and commits it. Only with `access: "readwrite"`. */
-  execute(statement: Statement, options: RunOptions): Promise<Execution>;
+  execute(statement: Statement, options: StatementOptions): Promise<Execution>;
   /** Checks a writing statement without running it. Returns the estimate for its approver, in words. */
-  preview(statement: Statement, options: RunOptions): Promise<string>;
+  preview(statement: Statement, options: StatementOptions): Promise<string>;
   /** Warnings for the operator: a role that can write although `access` is `"read"`, lifted checks. */
   readonly warnings: readonly string[];
   /** Ends idle connections and children at once, busy ones after their statement. */

@@ -1,5 +1,5 @@
 import { realTimer, type Timer } from '../../core/time.ts';
-import type { RunOptions } from './database.ts';
+import type { StatementOptions } from './database.ts';
 import { DatabaseFailure } from './database-failure.ts';
 
 /** The end of a call: its timeout or its cancellation, whichever comes first. */
@@ -18,7 +18,7 @@ export interface Deadline {
 
 /** Starts the time of a call. */
 export function startDeadline(
-  { timeoutMs, signal }: Pick<RunOptions, 'timeoutMs' | 'signal'>,
+  { timeoutMs, signal }: Pick<StatementOptions, 'timeoutMs' | 'signal'>,
   timer: Timer = realTimer,
 ): Deadline {
   const callbacks = new Set<() => void>();

@@ -1,7 +1,7 @@
 import { readToolArguments } from '../read-arguments.ts';
 import { type BuiltinTool, structured } from '../serve-tools.ts';
 import { ToolFailure } from '../tool-failure.ts';
-import type { Database, RunOptions, TableName } from './database.ts';
+import type { Database, StatementOptions, TableName } from './database.ts';
 import { readsDatabase } from './facts.ts';
 import { unknownTable } from './list-tables.ts';
 import { parseTableName } from './parse-table-name.ts';
@@ -44,7 +44,7 @@ interface Wanted {
 }
 
 /** Describes a table. A name with a dot may also be that of one table. */
-async function describe(database: Database, { name, written }: Wanted, run: RunOptions) {
+async function describe(database: Database, { name, written }: Wanted, run: StatementOptions) {
   const found = await database.describeTable(name, run);
   return found ?? (written.includes('.') ? database.describeTable({ table: written }, run) : undefined);
 }

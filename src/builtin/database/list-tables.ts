@@ -2,7 +2,7 @@ import { nearestFirst } from '../../core/text/did-you-mean.ts';
 import { readToolArguments } from '../read-arguments.ts';
 import { type BuiltinTool, structured } from '../serve-tools.ts';
 import { quote } from '../tool-failure.ts';
-import type { Database, RunOptions, TableEntry } from './database.ts';
+import type { Database, StatementOptions, TableEntry } from './database.ts';
 import { DatabaseFailure } from './database-failure.ts';
 import { readsDatabase } from './facts.ts';
 import { connectionProperty, readConnection, requiredWith } from './read-statement.ts';
@@ -34,7 +34,7 @@ export function listTablesTool(options: ToolOptions): BuiltinTool {
   };
 }
 
-async function refuseUnknownSchema(schema: string, database: Database, run: RunOptions): Promise<void> {
+async function refuseUnknownSchema(schema: string, database: Database, run: StatementOptions): Promise<void> {
   const schemas = new Set((await database.listTables(undefined, run)).map((table) => table.table_schema));
   const names = nearestFirst(schema, schemas);
   const others = names.length === 0 ? 'The database has no tables.' : `Schemas with tables: ${shown(names)}.`;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Connections } from './connections.ts';
-import type { Database, RunOptions } from './database.ts';
+import type { Database, StatementOptions } from './database.ts';
 import { rowsOn, type ToolOptions } from './run-on.ts';
 
 /** Returns tools whose database takes `openingMs` to open, on a clock that only the test moves. */
@@ -33,7 +33,7 @@ verifies(
       [30_000, 1500],
     ] as const) {
       const { tools } = slowToOpen(openingMs);
-      const got: RunOptions[] = [];
+      const got: StatementOptions[] = [];
       await rowsOn(tools, request, async (_database, run) => {
         got.push(run);
         return { columns: [], rows: [], truncated: false };

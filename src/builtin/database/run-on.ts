@@ -2,7 +2,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import { structured } from '../serve-tools.ts';
 import type { Connections } from './connections.ts';
-import type { Database, RowSet, RunOptions } from './database.ts';
+import type { Database, RowSet, StatementOptions } from './database.ts';
 import { toRowObjects } from './row-objects.ts';
 
 /** The most bytes of rows that one call returns. */
@@ -24,7 +24,7 @@ interface RunRequest {
   readonly signal: AbortSignal;
 }
 
-type Work<T> = (database: Database, options: RunOptions) => Promise<T>;
+type Work<T> = (database: Database, options: StatementOptions) => Promise<T>;
 
 // The part of the opening that does not shorten the statement. Both end before the deadline of the call.
 const FREE_OPENING_MS = 1500;

@@ -58,7 +58,7 @@ export interface Run {
   readonly error?: RunError;
 }
 
-/** One line of the log of a run. */
+/** A line of the log of a run. */
 export interface RunLog {
   readonly stepId: string;
   readonly path: string;
@@ -104,7 +104,7 @@ export interface RunQuery {
   readonly limit?: number;
 }
 
-/** One event of the history of a run. */
+/** An event of the history of a run. */
 export interface RunEvent {
   readonly sequence: number;
   readonly at: number;

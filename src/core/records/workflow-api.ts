@@ -6,7 +6,7 @@ import type { DryRun, LintReport, WorkflowSource, WorkflowSummary } from './work
 /** A workflow by its name, or a definition that is run without being registered. */
 export type WorkflowChoice = string | WorkflowSource;
 
-/** The workflows of the configuration and those registered at run time. Everybody sees those that `decide` permits. */
+/** The workflows of the configuration and those registered at run time. A caller sees those that `decide` permits. */
 export interface Workflows {
   list(by: Caller): Promise<readonly WorkflowSummary[]>;
   /** Returns the canonical definition. Throws NAME_UNKNOWN, or WORKFLOW_INVALID for a source with an error. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import type { ConnectionOptions, RunOptions } from '../../../src/builtin/database/database.ts';
+import type { ConnectionOptions, StatementOptions } from '../../../src/builtin/database/database.ts';
 
 export const testPostgresServer = process.env.HEDDLE_TEST_POSTGRES;
 
@@ -117,7 +117,7 @@ export async function postgresState({ admin }: PostgresFixture): Promise<string>
 }
 
 /** Limits of a call of a test. Only a test of time sets a short timeout. */
-export const runOptions = (change: Partial<RunOptions> = {}): RunOptions => ({
+export const runOptions = (change: Partial<StatementOptions> = {}): StatementOptions => ({
   maxRows: 1_000,
   maxBytes: 5 * 1024 * 1024,
   timeoutMs: 120_000,

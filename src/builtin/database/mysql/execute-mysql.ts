@@ -1,5 +1,5 @@
 import { realTimer } from '../../../core/time.ts';
-import type { Execution, RunOptions, Statement } from '../database.ts';
+import type { Execution, Statement, StatementOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { type Deadline, startDeadline } from '../deadline.ts';
 import type { MysqlWrite } from './check-mysql-write.ts';
@@ -13,7 +13,7 @@ import { canRollBack, rollBack } from './roll-back-mysql.ts';
 export interface MysqlChange {
   readonly statement: Statement;
   readonly checked: MysqlWrite;
-  readonly options: RunOptions;
+  readonly options: StatementOptions;
 }
 
 /** The longest wait for an answer after the end of a call. */
@@ -96,7 +96,7 @@ class Write {
     }
   }
 
-  #execute(statement: Statement, { maxRows, maxBytes }: RunOptions): Promise<MysqlAnswer> {
+  #execute(statement: Statement, { maxRows, maxBytes }: StatementOptions): Promise<MysqlAnswer> {
     const running = this.#session.execute(statement, { maxRows, maxBytes, endsAtLimit: false, allowsText: true });
     running.catch(() => {}); // Reported by the race; after the end of the call it is not.
     return running;

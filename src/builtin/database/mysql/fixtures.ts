@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { createConnection } from 'mysql2/promise';
-import type { ConnectionOptions, Database, RunOptions } from '../database.ts';
+import type { ConnectionOptions, Database, StatementOptions } from '../database.ts';
 import { openMysql } from './open-mysql.ts';
 
 export const testMariadb = process.env.HEDDLE_TEST_MARIADB;
@@ -73,7 +73,7 @@ export async function mysqlBench(serverUrl = testMariadb ?? ''): Promise<MysqlBe
 }
 
 /** The limits of calls that no test wants to reach. */
-export const runOptions = (changes: Partial<RunOptions> = {}): RunOptions => ({
+export const runOptions = (changes: Partial<StatementOptions> = {}): StatementOptions => ({
   maxRows: 1000,
   maxBytes: 5 * 1024 * 1024,
   timeoutMs: 60_000,

@@ -1,4 +1,4 @@
-import type { ConnectionOptions, RunOptions } from '../database.ts';
+import type { ConnectionOptions, StatementOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { checkMysqlGrants } from './check-mysql-grants.ts';
 import type { MysqlSession } from './mysql-session.ts';
@@ -69,7 +69,7 @@ function checkRole(lines: readonly string[], connection: ConnectionOptions): rea
 }
 
 /** Returns the SET for a call: character set, mode and limits of time and rows. */
-export function mysqlSettings(server: MysqlServer, { timeoutMs }: RunOptions, maxRows?: number): string {
+export function mysqlSettings(server: MysqlServer, { timeoutMs }: StatementOptions, maxRows?: number): string {
   const seconds = Math.max(1, Math.ceil(timeoutMs / 1000));
   const settings = [
     'NAMES utf8mb4',

@@ -3,8 +3,8 @@ import type {
   ConnectionOptions,
   Database,
   RowSet,
-  RunOptions,
   Statement,
+  StatementOptions,
   TableColumn,
   TableEntry,
   TableName,
@@ -69,9 +69,9 @@ function database(handle: MysqlHandle, rules: MysqlRules): Database {
     return Promise.reject(new DatabaseFailure('STATEMENT_REFUSED', text));
   };
   const checkWith = withStoredFunctions(handle);
-  const checkRead = (sql: string, options: RunOptions) =>
+  const checkRead = (sql: string, options: StatementOptions) =>
     checkWith((storedFunctions) => checkMysqlRead(sql, { ...rules, storedFunctions }), options);
-  const checkWrite = (sql: string, options: RunOptions) =>
+  const checkWrite = (sql: string, options: StatementOptions) =>
     checkWith((storedFunctions) => checkMysqlWrite(sql, { ...rules, storedFunctions }), options);
   return {
     warnings: handle.server.warnings,
@@ -102,7 +102,7 @@ function database(handle: MysqlHandle, rules: MysqlRules): Database {
 
 interface Explaining {
   readonly params: Statement['params'];
-  readonly options: RunOptions;
+  readonly options: StatementOptions;
 }
 
 async function explainMysql(
@@ -131,7 +131,7 @@ const NOT_OF_SYSTEM = "TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'perf
 async function listMysqlTables(
   handle: MysqlHandle,
   schema: string | undefined,
-  options: RunOptions,
+  options: StatementOptions,
 ): Promise<readonly TableEntry[]> {
   const sql = `${LIST} ${schema === undefined ? NOT_OF_SYSTEM : OF_SCHEMA} ORDER BY 1, 2`;
   const { rows } = await readMysql(handle, { sql, params: schema === undefined ? [] : [schema] }, options);
@@ -148,7 +148,7 @@ const DESCRIBE = `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT F
 async function describeMysqlTable(
   handle: MysqlHandle,
   { schema, table }: TableName,
-  options: RunOptions,
+  options: StatementOptions,
 ): Promise<readonly TableColumn[] | undefined> {
   const { rows } = await readMysql(handle, { sql: DESCRIBE, params: [schema ?? null, table] }, options);
   if (rows.length === 0) return undefined;

@@ -1,4 +1,4 @@
-import type { RowSet, RunOptions, Statement } from '../database.ts';
+import type { RowSet, Statement, StatementOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { type Deadline, startDeadline } from '../deadline.ts';
 import type { MysqlAddress } from './mysql-address.ts';
@@ -15,7 +15,7 @@ export interface MysqlHandle {
   readonly sessions: MysqlSessions;
 }
 
-interface Reading extends RunOptions {
+interface Reading extends StatementOptions {
   /** True for EXPLAIN of a writing statement, which a READ ONLY transaction refuses. */
   readonly isWritable?: boolean;
   /** True for a statement that some servers cannot prepare. */

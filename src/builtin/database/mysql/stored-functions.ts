@@ -1,5 +1,5 @@
 import { type Clock, steadyClock } from '../../../core/time.ts';
-import type { RunOptions } from '../database.ts';
+import type { StatementOptions } from '../database.ts';
 import { plainMysqlName, SHADOWED_NAMES } from './mysql-functions.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
 
@@ -14,7 +14,7 @@ const LIST = `SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE
 export function withStoredFunctions(handle: MysqlHandle, clock: Clock = steadyClock) {
   let names = NONE;
   let readAt = Number.NEGATIVE_INFINITY;
-  return async <T>(check: (storedFunctions: ReadonlySet<string>) => T, options: RunOptions): Promise<T> => {
+  return async <T>(check: (storedFunctions: ReadonlySet<string>) => T, options: StatementOptions): Promise<T> => {
     const now = clock();
     if (now - readAt < LIFETIME_MS) return check(names);
     // First without: nothing is sent for a statement that is refused anyway.

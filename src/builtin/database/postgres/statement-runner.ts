@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import type Cursor from 'pg-cursor';
 import type { Json } from '../../../core/call.ts';
-import type { Column, ConnectionOptions, Execution, RowSet, RunOptions } from '../database.ts';
+import type { Column, ConnectionOptions, Execution, RowSet, StatementOptions } from '../database.ts';
 import { startDeadline } from '../deadline.ts';
 import { columnDescriber } from './describe-columns.ts';
 import type { SentText } from './postgres-failure.ts';
@@ -21,15 +21,15 @@ export interface DatabaseParts {
 /** Runs statements whose syntax is checked. Their functions are checked on the connection that runs them. */
 export interface StatementRunner {
   /** Runs a statement, with `prefix` before it, in a READ ONLY transaction. */
-  read(statement: PreparedStatement, prefix: string, options: RunOptions): Promise<RowSet>;
+  read(statement: PreparedStatement, prefix: string, options: StatementOptions): Promise<RowSet>;
   /** Reads the catalog with SQL of Heddle. */
   readCatalog(
     sql: string,
     params: readonly (string | null)[],
-    options: RunOptions,
+    options: StatementOptions,
   ): Promise<readonly (readonly Json[])[]>;
   /** Runs a statement in a transaction of its own and commits it. */
-  commit(statement: PreparedStatement, options: RunOptions): Promise<Execution>;
+  commit(statement: PreparedStatement, options: StatementOptions): Promise<Execution>;
 }
 
 type Work<T> = (open: OpenTransaction) => Promise<T>;
@@ -39,7 +39,7 @@ export function statementRunner({ connection, pool, CursorClass }: DatabaseParts
   const functions = functionCheck(connection.allowFunctions);
   const describe = columnDescriber();
 
-  async function within<T>(sent: SentText, options: RunOptions, work: Work<T>, run = runReadOnly): Promise<T> {
+  async function within<T>(sent: SentText, options: StatementOptions, work: Work<T>, run = runReadOnly): Promise<T> {
     const deadline = startDeadline(options);
     try {
       return await run({ pool, connection, deadline, sent }, work);
@@ -48,11 +48,18 @@ export function statementRunner({ connection, pool, CursorClass }: DatabaseParts
     }
   }
 
-  const readRows = (open: OpenTransaction, request: Omit<ReadRequest, 'maxRows' | 'maxBytes'>, options: RunOptions) =>
-    readPostgresRows(open, CursorClass, { ...request, maxRows: options.maxRows, maxBytes: options.maxBytes });
+  const readRows = (
+    open: OpenTransaction,
+    request: Omit<ReadRequest, 'maxRows' | 'maxBytes'>,
+    options: StatementOptions,
+  ) => readPostgresRows(open, CursorClass, { ...request, maxRows: options.maxRows, maxBytes: options.maxBytes });
 
   /** Names the columns. An abandoned connection cannot: another one does then. */
-  function columnsOf({ fields }: PostgresRows, open: OpenTransaction, options: RunOptions): Promise<readonly Column[]> {
+  function columnsOf(
+    { fields }: PostgresRows,
+    open: OpenTransaction,
+    options: StatementOptions,
+  ): Promise<readonly Column[]> {
     if (!open.isAbandoned) return describe(open.client, fields);
     return within({ prefix: '', sql: '' }, options, ({ client }) => describe(client, fields));
   }

@@ -6,8 +6,8 @@ import type {
   ConnectionOptions,
   Database,
   RowSet,
-  RunOptions,
   Statement,
+  StatementOptions,
   TableColumn,
   TableEntry,
 } from '../database.ts';
@@ -38,7 +38,7 @@ export async function openSqliteDatabase(
   const children = sqliteChildren(options);
   const mayRecover = connection.access === 'readwrite';
 
-  async function run(request: ChildWork, limits: Pick<RunOptions, 'timeoutMs' | 'signal'>): Promise<ChildResult> {
+  async function run(request: ChildWork, limits: Pick<StatementOptions, 'timeoutMs' | 'signal'>): Promise<ChildResult> {
     const busyMs = Math.floor(limits.timeoutMs * BUSY_PART);
     try {
       return await children.run({ ...request, file, mayRecover, busyMs }, limits);
@@ -47,7 +47,7 @@ export async function openSqliteDatabase(
     }
   }
 
-  async function read(sql: string, values: readonly string[], limits: RunOptions): Promise<ChildResult['rows']> {
+  async function read(sql: string, values: readonly string[], limits: StatementOptions): Promise<ChildResult['rows']> {
     const statement = { sql, isPlan: false, values, named: {}, grant: 'read' as const };
     return (await run({ kind: 'query', ...statement, maxRows: MOST_NAMES, maxBytes: limits.maxBytes }, limits)).rows;
   }
@@ -55,7 +55,7 @@ export async function openSqliteDatabase(
   async function runStatement(
     statement: Statement,
     purpose: StatementPurpose,
-    limits: RunOptions,
+    limits: StatementOptions,
   ): Promise<ChildResult> {
     const { verb, isExplain, sql, ...values } = checkSqliteStatement(statement, connection, purpose);
     requireSize(statement);

@@ -1,10 +1,10 @@
-import type { RunOptions } from '../database.ts';
+import type { StatementOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { type ChildReply, type ChildRequest, type ChildResult, COMMIT } from './child-messages.ts';
 import { type ChildPoolOptions, childPool } from './child-pool.ts';
 import type { SqliteChild } from './sqlite-child-process.ts';
 
-type Limits = Pick<RunOptions, 'timeoutMs' | 'signal'>;
+type Limits = Pick<StatementOptions, 'timeoutMs' | 'signal'>;
 
 export interface SqliteChildren {
   run(request: ChildRequest, limits: Limits): Promise<ChildResult>;

@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished } from 'vitest';
-import type { ConnectionOptions, Database, RunOptions } from '../../../../src/builtin/database/database.ts';
+import type { ConnectionOptions, Database, StatementOptions } from '../../../../src/builtin/database/database.ts';
 import { openSqliteDatabase } from '../../../../src/builtin/database/sqlite/open-sqlite-database.ts';
 import { openWatchdog } from '../../../../src/process/watchdog.ts';
 import { carriersOf } from '../../../alive.ts';
 import { temporaryFolder } from '../../../temporary-heddle.ts';
 
-export const OPTIONS: RunOptions = {
+export const OPTIONS: StatementOptions = {
   ...{ maxRows: 1000, maxBytes: 5 * 1024 * 1024, timeoutMs: 60_000 },
   signal: new AbortController().signal,
 };
