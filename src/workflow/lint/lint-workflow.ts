@@ -1,0 +1,113 @@
+import { isObject } from '../../core/json.ts';
+import type { LintReport, WorkflowProblem } from '../../core/records/workflow.ts';
+import type { Mapping, Step, ToolUse, Workflow } from '../definition/canonical.ts';
+import type { Places } from '../definition/compilation.ts';
+import { stepsIn } from '../definition/steps-in.ts';
+import { checkControl } from './check-control.ts';
+import { checkMapping } from './check-mapping.ts';
+import { checkReads, type Finding } from './check-reads.ts';
+import { type EstimateContext, estimateRun } from './estimate-run.ts';
+import { findSecrets } from './find-secrets.ts';
+import type { DescribeTool, SchemaContext } from './result-schema.ts';
+import { type LintPlace, walkScopes } from './walk-scopes.ts';
+
+const MAX_PROBLEMS = 200;
+
+export interface LintContext extends EstimateContext {
+  /** The place of a node in the source. */
+  readonly places: Places;
+}
+
+/** Checks a compiled workflow against the tools that its caller sees. Calls no tool. */
+export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<LintReport, 'problems' | 'estimate'> {
+  const problems: WorkflowProblem[] = [];
+  const known = remembered(context.describe);
+  const schemas: SchemaContext = { form: workflow.form, describe: known };
+  const reads = { ...schemas, ids: new Set([...stepsIn(workflow.steps)].map(({ id }) => id)) };
+
+  function report(place: LintPlace, finding: Finding, node?: object): void {
+    if (problems.length >= MAX_PROBLEMS) return;
+    const at = (node && context.places(node)) ?? (place.step && context.places(place.step));
+    problems.push({ ...finding, ...(place.path !== '' && { path: place.path }), ...(at && { at }) });
+  }
+
+  walkScopes(workflow, {
+    step(place) {
+      for (const finding of checkControl(place.step, schemas)) report(place, finding);
+      for (const finding of checkCalled(place.step, workflow.name, { ...context, describe: known }))
+        report(place, finding);
+    },
+    reads(place, mapping) {
+      for (const finding of checkReads(place, mapping, reads)) report(place, finding, mapping);
+      if (!('truthy' in mapping)) reportSecrets(place, mapping);
+    },
+    use(place, use) {
+      for (const { finding, node } of checkUse(place, use, schemas)) report(place, finding, node);
+    },
+  });
+
+  function reportSecrets(place: LintPlace, mapping: Mapping): void {
+    for (const { node, field, isCertain } of findSecrets(mapping)) {
+      const message = `The literal in \`${field}\` looks like a secret.`;
+      const fix = 'Pass it as input, or let the server have it from `${secret:name}` in its configuration.';
+      report(place, { level: isCertain ? 'error' : 'warning', code: 'SECRET_LITERAL', message, fix }, node);
+    }
+  }
+
+  return { problems, estimate: estimateRun(workflow, { ...context, describe: known }) };
+}
+
+/** Looks each tool up once. */
+function remembered(describe: DescribeTool): DescribeTool {
+  const found = new Map<string, ReturnType<DescribeTool>>();
+  return (tool) => {
+    if (!found.has(tool)) found.set(tool, describe(tool));
+    return found.get(tool);
+  };
+}
+
+/** Checks the tools of code and the workflow that a step calls. */
+function checkCalled(step: Step, name: string, { describe, workflow }: EstimateContext): readonly Finding[] {
+  if (step.kind === 'code') return step.tools.flatMap((tool) => checkTool(tool, describe));
+  if (step.kind !== 'workflow' || !workflow) return [];
+  if (!workflow(step.workflow)) {
+    const message = `There is no workflow \`${step.workflow}\`.`;
+    return [{ level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name.' }];
+  }
+  if (!reaches(step.workflow, name, workflow, new Set())) return [];
+  const message = `The workflow \`${step.workflow}\` leads back to \`${name}\`, and such runs fail at the eighth level.`;
+  return [{ level: 'error', code: 'WORKFLOW_CYCLIC', message, fix: 'Remove the cycle, or use `loop`.' }];
+}
+
+function reaches(from: string, to: string, find: (name: string) => Workflow | undefined, seen: Set<string>): boolean {
+  if (from === to) return true;
+  if (seen.has(from)) return false;
+  seen.add(from);
+  const steps = [...stepsIn(find(from)?.steps ?? [])];
+  return steps.some((step) => step.kind === 'workflow' && reaches(step.workflow, to, find, seen));
+}
+
+function checkTool(tool: string, describe: DescribeTool): readonly Finding[] {
+  const target = describe(tool);
+  if (!target) {
+    const message = `There is no tool \`${tool}\` that you may call.`;
+    return [{ level: 'error', code: 'TOOL_UNKNOWN', message, fix: `Run \`heddle search ${tool}\` to find its name.` }];
+  }
+  if (target.invalid === undefined) return [];
+  const message = `The tool \`${tool}\` cannot be called: ${target.invalid}`;
+  return [{ level: 'error', code: 'TOOL_BLOCKED', message, fix: `Run \`heddle doctor\`, or use another tool.` }];
+}
+
+function checkUse(
+  { scope }: LintPlace,
+  { tool, input }: ToolUse,
+  context: SchemaContext,
+): readonly { readonly finding: Finding; readonly node?: object }[] {
+  const unusable = checkTool(tool, context.describe);
+  const schema = context.describe(tool)?.definition.inputSchema;
+  if (unusable.length > 0 || !isObject(schema)) return unusable.map((finding) => ({ finding }));
+  return checkMapping(input, schema, { context, scope, tool }).map(({ node, ...problem }) => ({
+    finding: { level: 'error', ...problem },
+    ...(node && { node }),
+  }));
+}
