@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
-import type { ConnectionOptions, OpenDatabase, RunOptions } from '../src/builtin/database/database.ts';
+import type { ConnectionOptions, OpenDatabase, StatementOptions } from '../src/builtin/database/database.ts';
 import { openMysql } from '../src/builtin/database/mysql/open-mysql.ts';
 import { openPostgresDatabase } from '../src/builtin/database/postgres/open-postgres-database.ts';
 import { openSqliteDatabase } from '../src/builtin/database/sqlite/open-sqlite-database.ts';
@@ -50,7 +50,7 @@ async function measure(
     ...{ allowPrivilegedRole: true, allowFunctions: [] }, // The test servers sign in as their administrators.
   };
   const database = await open(connection, signal);
-  const options: RunOptions = { maxRows: MANY, maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000, signal };
+  const options: StatementOptions = { maxRows: MANY, maxBytes: 5 * 1024 * 1024, timeoutMs: 30_000, signal };
   try {
     const results: BuiltinResult[] = [];
     for (const { rows, times } of JOBS) {
