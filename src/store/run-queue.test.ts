@@ -135,6 +135,18 @@ verifies('W5', 'a signal that the owner has not seen makes the run due when it i
   expect(ids(await claim({ owner: OTHER }, other))).toEqual(['run_one']);
 });
 
+verifies('W5', 'a run that is released while it runs is due at once, or at the given time', async () => {
+  await create('run_one');
+  const queue = queueOf(store);
+  const [first] = await claim();
+  if (first) await queue.release(first);
+  expect(await queue.nextDue()).toBe(0);
+  const [second] = await claim({ owner: OTHER }, other);
+  if (second) await queue.release(second, 14_000);
+  expect([await queue.nextDue(), await claim({ now: 13_999 })]).toEqual([14_000, []]);
+  expect(ids(await claim({ now: 14_000 }))).toEqual(['run_one']);
+});
+
 it('claims no run that has ended, and none of a newer interpreter', async () => {
   await create('run_ended');
   await create('run_new', { interpreter: 2 });

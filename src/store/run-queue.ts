@@ -32,7 +32,7 @@ export interface RunQueue {
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
   /** Extends the leases of an owner. Returns the runs that it has lost. */
   heartbeat(owner: RunOwner, claimed: readonly ClaimedRun[]): Promise<readonly string[]>;
-  /** Ends the claim of a run. It is due again at `wakeAt`, by a signal, or never. */
+  /** Ends the claim of a run. It is due at `wakeAt`, by a signal, or never; one that is `running` without a time at once. */
   release(claimed: ClaimedRun, wakeAt?: number): Promise<void>;
   /** Returns the time at which the next run is due; undefined if none waits for a time. */
   nextDue(): Promise<number | undefined>;

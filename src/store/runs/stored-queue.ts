@@ -53,7 +53,8 @@ export function storedQueue(statements: Statements, clock: Clock): RunQueue {
     async release({ run, lease }, wakeAt) {
       await statements.write([
         sql`UPDATE ${runs} SET owner = NULL, wake_at = ${wakeAt ?? null},
-            due_at = CASE WHEN status = 'running' OR signal_last > signal_seen THEN 0 ELSE ${wakeAt ?? null} END
+            due_at = CASE WHEN signal_last > signal_seen THEN 0
+              ELSE COALESCE(${wakeAt ?? null}, CASE WHEN status = 'running' THEN 0 END) END
           WHERE id = ${run.id} AND ended_at IS NULL AND ${isHeld(statements, lease)}`,
         sql`DELETE FROM ${leases} WHERE name = ${lease.name} AND holder = ${lease.holder}`,
         countRunChange(statements),
