@@ -84,6 +84,15 @@ verifies('W5', 'takes a run over from a dead owner at once, whose writes are the
   expect(await claim({ owner: OWNER, only: ['run_one'] })).toEqual([]);
 });
 
+verifies('W5', 'takes over from each of several dead owners, and from no other', async () => {
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await create(`run_${id}`);
+    await claim({ owner: { id, pid: 103, startedAt: id }, only: [`run_${id}`] });
+  }
+  const isAlive = ({ id }: RunOwner) => id === 'b';
+  expect(ids(await claim({ isAlive })).toSorted()).toEqual(['run_a', 'run_c', 'run_d']);
+});
+
 verifies('W5', 'never takes a run from a live owner, even after its lease is over', async () => {
   await create('run_one');
   const [first] = await claim();
