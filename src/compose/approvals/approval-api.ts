@@ -10,6 +10,7 @@ import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
 import { isApprovalId, nextApproval } from '../../govern/approvals/next-approval.ts';
 import { configuredStanding, unexpired } from '../../govern/approvals/standing.ts';
 import { addStanding, requireStandingPossible } from '../../govern/approvals/standing-uses.ts';
+import { requireFormContent } from '../../govern/approvals/step-approval.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { ApprovalFilter, StoredApproval } from '../../store/approval-box.ts';
 import { auditedChanges } from '../audited-change.ts';
@@ -51,10 +52,11 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
       return { ...toPublic(approval), ...(isUndecidable(by, approval, flow.clock()) && { decidable: false }) };
     },
     async decide(by, id, given) {
-      const { verdict, note, standing } = checkVerdict(given);
+      const { verdict, note, standing, content } = checkVerdict(given);
       const { flow, found } = await find(by, id);
+      if (verdict === 'approve') await requireFormContent(found, content);
       if (standing) requireStandingPossible(found, standing);
-      const approval = await flow.decide(by, found.id, { verdict, note });
+      const approval = await flow.decide(by, found.id, { verdict, note, content });
       if (!standing) return toPublic(approval);
       const { settled } = await addStanding(flow, { by, approval: found, wish: standing });
       return { ...toPublic(approval), ...(settled.length > 0 && { alsoApproved: settled }) };

@@ -24,11 +24,16 @@ export interface ApprovalDecision {
   readonly stage: number;
   /** Required for a rejection. */
   readonly note?: string;
+  /** The content of the form of an approval step. */
+  readonly content?: JsonObject;
   readonly via: string;
 }
 
-/** The kind of a subject. `sampling`: a sampling request that a server made during a call; `arguments` has it. */
-export type ApprovalKind = CallKind | 'sampling';
+/**
+ * The kind of a subject. `sampling`: a sampling request that a server made during a call; `arguments` has it. `step`: an
+ * approval step of a workflow; `description` is its title, and `arguments` what it shows.
+ */
+export type ApprovalKind = CallKind | 'sampling' | 'step';
 
 /** The call that an approval is about. Text of servers is not escaped; front ends escape it. */
 export interface ApprovalSubject {
@@ -53,6 +58,10 @@ export interface ApprovalSubject {
   readonly extraParams?: JsonObject;
   /** The arguments before a hook changed them. */
   readonly changedByHooks?: JsonObject;
+  /** The run and the path of the step that waits. */
+  readonly run?: { readonly id: string; readonly path: string };
+  /** The schema of the form of an approval step: who approves it gives content that fits. */
+  readonly form?: JsonObject;
   /** Preview lines of a built-in tool, such as the estimate of a statement. */
   readonly preview?: readonly string[];
 }
@@ -111,6 +120,8 @@ export interface ApprovalVerdict {
   readonly note?: string;
   /** Settles later calls of the same tool, too. */
   readonly standing?: StandingWish;
+  /** The content of the form of an approval step. */
+  readonly content?: JsonObject;
 }
 
 /** A standing approval: settles calls of matching tools and arguments without asking again. */

@@ -3,7 +3,7 @@ import { abortable } from '../../core/async/abortable.ts';
 import { BoundedSet } from '../../core/bounded-map.ts';
 import { newCallId } from '../../core/call/call-id.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { Caller } from '../../core/call.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, type Timer } from '../../core/time.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
@@ -74,6 +74,8 @@ export interface ApprovalFlow extends Required<Omit<ApprovalFlowOptions, 'onChan
 export interface FlowDecision {
   readonly verdict: 'approve' | 'reject';
   readonly note?: string | undefined;
+  /** The content of the form of an approval step. */
+  readonly content?: JsonObject | undefined;
   /** The channel; that of the caller if absent. */
   readonly via?: string;
 }
@@ -114,7 +116,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
       const ids = await calls.cancel(vaultPrincipal(by), callId);
       for (const id of ids.filter(isApprovalId)) await apply(id, WITHDRAWN, { unlessAwaited: true });
     },
-    async decide(by, id, { verdict, note, via = by.via }) {
+    async decide(by, id, { verdict, note, content, via = by.via }) {
       const callId = newCallId();
       const recordOf = () => ({ callId, at: clock(), caller: by.id, via: by.via, name: `approvals.${verdict}` });
       const detail = { approval: id, roles: by.roles, channel: via, ...(note !== undefined && { note }) };
@@ -122,7 +124,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
       const end = (outcome: string) =>
         audit.append({ ...recordOf(), phase: 'outcome', detail: { approval: id, outcome } });
       try {
-        const { approval, refusal } = await apply(id, { kind: 'decide', by, verdict, via, note });
+        const { approval, refusal } = await apply(id, { kind: 'decide', by, verdict, via, note, content });
         if (refusal) throw refusedDecision(approval, refusal, by.id);
         end(approval.status);
         return approval;

@@ -19,16 +19,18 @@ export const approvalKind = ({ kind, sampling }: Pick<DecidedCall, 'kind' | 'sam
  * send input responses; those of a later dispatch belong to the form of the approval.
  */
 export function bindingOf(
-  call: Pick<DecidedCall, 'kind' | 'target' | 'input' | 'extraParams' | 'caller' | 'sampling'>,
+  call: Pick<DecidedCall, 'kind' | 'target' | 'input' | 'extraParams' | 'caller' | 'sampling' | 'fence'>,
   inputResponses: InputResponses | undefined,
   signatureOf: SignatureOf,
 ): string {
-  const { target, input, extraParams, caller, sampling } = call;
+  const { target, input, extraParams, caller, sampling, fence } = call;
   const servers = target.servers.map((server) => [server, signatureOf(server) ?? null]);
   return digestOf([
     ...[approvalKind(call), target.publicName, target.digest, servers, input, extraParams ?? null],
     ...[(inputResponses as JsonObject | undefined) ?? null, caller.profile ?? null, vaultPrincipal(caller)],
     ...(sampling ? [sampling.server, sampling.task?.id ?? null, sampling.task?.key ?? null] : []),
+    // Each step waits for an approval of its own: its decision resumes this run.
+    ...(fence ? ['run', fence.run, fence.path] : []),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { StandingWish } from '../../core/records/approval.ts';
@@ -7,6 +8,7 @@ export interface CheckedVerdict {
   readonly verdict: 'approve' | 'reject';
   readonly note?: string;
   readonly standing?: StandingWish;
+  readonly content?: JsonObject;
 }
 
 const MAX_NOTE_CHARS = 2000;
@@ -14,24 +16,26 @@ const MAX_ARGUMENTS = 50;
 const MAX_ARGUMENT_CHARS = 1000;
 const MAX_USES = 1_000_000;
 const MAX_UNTIL_MS = 31_536_000_000;
-const FIELDS: readonly string[] = ['verdict', 'note', 'standing'];
+const FIELDS: readonly string[] = ['verdict', 'note', 'standing', 'content'];
 const STANDING_FIELDS: readonly string[] = ['session', 'untilMs', 'uses', 'arguments'];
 
 /** Checks a decision from outside. Throws INPUT_INVALID for unknown fields, a long note or a rejection without one. */
 export function checkVerdict(given: unknown): CheckedVerdict {
   if (!isObject(given)) throw invalid('it has to be an object');
   requireFields(given, FIELDS);
-  const { verdict, note, standing } = given;
+  const { verdict, note, standing, content } = given;
   if (verdict !== 'approve' && verdict !== 'reject') throw invalid('`verdict` has to be approve or reject');
   if (note !== undefined && typeof note !== 'string') throw invalid('`note` has to be text');
   const written = note?.trim() ?? '';
   if (written.length > MAX_NOTE_CHARS) throw invalid(`\`note\` may have at most ${MAX_NOTE_CHARS} characters`);
   if (verdict === 'reject' && written === '') throw invalid('a rejection needs a note with its reason');
+  if (content !== undefined && !isObject(content)) throw invalid('`content` has to be an object');
   if (verdict === 'reject' && standing !== undefined) throw invalid('a rejection cannot be a standing approval');
   return {
     verdict,
     ...(written !== '' && { note: written }),
     ...(standing !== undefined && { standing: checkStanding(standing) }),
+    ...(content !== undefined && verdict === 'approve' && { content }),
   };
 }
 

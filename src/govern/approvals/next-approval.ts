@@ -33,6 +33,7 @@ export type ApprovalEvent =
       readonly verdict: ApprovalDecision['verdict'];
       readonly via: string;
       readonly note?: string | undefined;
+      readonly content?: JsonObject | undefined;
     }
   /** The rules may require other stages than before. */
   | { readonly kind: 'replan'; readonly plan: ApprovalPlan }
@@ -98,7 +99,7 @@ function afterTime(approval: StoredApproval, now: number): StoredApproval {
 
 function decided(
   approval: StoredApproval,
-  { by, verdict, via, note }: Extract<ApprovalEvent, { readonly kind: 'decide' }>,
+  { by, verdict, via, note, content }: Extract<ApprovalEvent, { readonly kind: 'decide' }>,
   { now, countsStill }: EventContext,
 ): NextApproval {
   if (approval.status !== 'pending') return { approval, refusal: 'settled' };
@@ -114,7 +115,8 @@ function decided(
     (one) => one.verdict === 'approve' && deciderOf(one) === principal && (countsStill?.(one) ?? true),
   );
   if (verdict === 'approve' && hasApproved) return { approval, refusal: 'counted' };
-  const decision = { by: by.id, roles: by.roles, at: now, verdict, stage, via, ...(note !== undefined && { note }) };
+  const given = { ...(note !== undefined && { note }), ...(content !== undefined && { content }) };
+  const decision = { by: by.id, roles: by.roles, at: now, verdict, stage, via, ...given };
   const next = { ...approval, decisions: [...approval.decisions, decision] };
   if (verdict === 'reject') return { approval: settled(next, 'rejected', now) };
   const isComplete = stageProgress(next, countsStill).stage === next.stages.length;

@@ -56,7 +56,7 @@ export function newApproval(call: DecidedCall, options: NewApproval): StoredAppr
 }
 
 function subjectOf(call: DecidedCall, { inputResponses, fileOf, preview }: NewApproval): ApprovalSubject {
-  const { target, input, extraParams, hooked } = call;
+  const { target, input, extraParams, hooked, fence } = call;
   const { description } = target.definition;
   const located = target.servers.flatMap((server) => {
     const file = fileOf(server);
@@ -70,6 +70,7 @@ function subjectOf(call: DecidedCall, { inputResponses, fileOf, preview }: NewAp
     riskLevel: target.facts.riskLevel,
     arguments: input,
     inputDigest: digestOf(input),
+    ...(fence && { run: { id: fence.run, path: fence.path } }),
     ...(typeof description === 'string' && { description }),
     ...(located.length > 0 && { files: Object.fromEntries(located) }),
     ...(target.facts.requires && { requires: target.facts.requires }),
