@@ -38,6 +38,7 @@ import type {
   SignInPreview,
   SignInTicket,
 } from './core/records/sign-in.ts';
+import type { Runs, Workflows } from './core/records/workflow-api.ts';
 
 /**
  * The interface between front ends and everything behind them. This file has types only.
@@ -94,6 +95,8 @@ export interface Heddle {
     stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
   };
   readonly approvals: Approvals;
+  readonly workflows: Workflows;
+  readonly runs: Runs;
   /** Counts the known tools that need approval, by server or pool, with the same `decide` as `dispatch`. Starts no server. */
   approvalCounts(by: Caller): Promise<readonly ApprovalCount[]>;
   /** Returns the budgets of callers in the current windows. Requires `owner`, `operator` or `auditor`. */

@@ -1,7 +1,6 @@
-import type { Facts } from './core/call/facts.ts';
-import type { JsonObject, Target } from './core/call.ts';
+import type { JsonObject } from './core/call.ts';
 import { withPlainNumbers } from './core/exact-numbers.ts';
-import type { Category, Hit } from './core/records/listing.ts';
+import type { Category } from './core/records/listing.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
 import { type ApprovalApi, programApprovals } from './library/approval-api.ts';
@@ -10,7 +9,9 @@ import { capabilitiesOfHost, HOOK_KEYS, type HostOptions } from './library/host-
 import { CALL_KEYS, type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
 import type { CallToolResult } from './library/mcp-results.ts';
 import { listAll, type ResourceApi, resourceApi } from './library/resource-api.ts';
+import { type RunApi, runApi } from './library/run-api.ts';
 import { type SignInApi, signInApi } from './library/sign-in-api.ts';
+import { type FoundTool, type Tool, type ToolFilter, type ToolSearchOptions, toTool } from './library/tool.ts';
 import { type HeddleOptions, openHeddle as open } from './open-heddle.ts';
 import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
 
@@ -41,6 +42,17 @@ export type { Category } from './core/records/listing.ts';
 export type { Metrics } from './core/records/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 export type {
+  Run,
+  RunError,
+  RunEvent,
+  RunLog,
+  RunQuery,
+  RunResolution,
+  RunResult,
+  RunStatus,
+  StepInDoubt,
+} from './core/records/run.ts';
+export type {
   ApprovalChange,
   CatalogChange,
   Change,
@@ -57,6 +69,15 @@ export type {
   SignIn,
   SignInState,
 } from './core/records/sign-in.ts';
+export type {
+  DryRun,
+  LintReport,
+  PlannedStep,
+  RunEstimate,
+  WorkflowProblem,
+  WorkflowSource,
+  WorkflowSummary,
+} from './core/records/workflow.ts';
 export type { ApprovalApi, ApproveOptions, RejectOptions } from './library/approval-api.ts';
 export type { SignalOptions } from './library/check-options.ts';
 export type {
@@ -96,46 +117,15 @@ export type {
   ServerFilter,
   Update,
 } from './library/resource-api.ts';
+export type { RunApi, WorkflowArgument, WorkflowRunOptions } from './library/run-api.ts';
 export type { BeginOptions, FinishOptions, SignInApi } from './library/sign-in-api.ts';
+export type { FoundTool, Tool, ToolFilter, ToolSearchOptions } from './library/tool.ts';
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
 
 /** Options of `openHeddle`, and the functions that answer input requests and decide on approvals. */
 export interface OpenOptions
   extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl' | 'checkpoints'>,
     HostOptions {}
-
-/** A tool, under its public name. */
-export interface Tool {
-  readonly name: string;
-  /** The servers that have it, in order of preference. */
-  readonly servers: readonly string[];
-  /** The definition exactly as its server wrote it, with the server's own name for it. */
-  readonly definition: JsonObject;
-  /** Facts that Heddle uses for its decisions, such as `readOnly` and `riskLevel`. */
-  readonly facts: Facts;
-  /** Warnings for a person, such as `looks-like: <public name>`. */
-  readonly flags: readonly string[];
-  /** SHA-256 of the definition as canonical JSON; for a pool, of all its definitions if they differ. */
-  readonly digest: string;
-}
-
-/** Limits a list of tools to a server, a category or both. `signal` ends the wait for servers never seen. */
-export interface ToolFilter {
-  readonly server?: string;
-  readonly category?: string;
-  readonly signal?: AbortSignal;
-}
-
-/** A hit of a search. Scores are comparable within one search only. */
-export interface FoundTool extends Tool {
-  readonly score: number;
-  readonly reason: Hit['reason'];
-}
-
-/** Limits the number of hits of a search. */
-export interface ToolSearchOptions extends SignalOptions {
-  readonly limit?: number;
-}
 
 const FILTER_KEYS: OptionKeys<ToolFilter> = { server: true, category: true, signal: true };
 const SEARCH_KEYS: OptionKeys<ToolSearchOptions> = { limit: true, signal: true };
@@ -148,6 +138,7 @@ const OPEN_KEYS: OptionKeys<OpenOptions> = {
   env: true,
   servers: true,
   trustProject: true,
+  runs: true,
   watch: true,
   autoConnect: true,
   listWaitMs: true,
@@ -160,7 +151,7 @@ const OPEN_KEYS: OptionKeys<OpenOptions> = {
 };
 
 /** An open Heddle, for the program that embeds it. Calls pass the same stages as those of the gateway and the CLI. */
-export interface HeddleClient extends ResourceApi, AsyncDisposable {
+export interface HeddleClient extends ResourceApi, RunApi, AsyncDisposable {
   /** Lists tools. Starts only servers whose tools were never seen, and waits at most 2 s for them. */
   tools(filter?: ToolFilter): Promise<readonly Tool[]>;
   /** Calls a tool by public name, `server.tool`, or its own name if only one server has it. Throws `HeddleError`. */
@@ -235,6 +226,7 @@ export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClien
       return { ...result, value: result.value as CallToolResult };
     },
     ...resourceApi(heddle, options),
+    ...runApi(heddle, options),
     catalog: {
       async describe(name, describeOptions) {
         const { signal = never() } = checkOptions('catalog.describe', describeOptions, SIGNAL_KEYS);
@@ -287,14 +279,3 @@ export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClien
 }
 
 const never = (): AbortSignal => new AbortController().signal;
-
-const toTool = (target: Target): Tool => ({
-  name: target.publicName,
-  servers: target.servers,
-  definition: target.definition,
-  facts: target.facts,
-  flags: target.flags,
-  get digest() {
-    return target.digest; // Computed on first access.
-  },
-});

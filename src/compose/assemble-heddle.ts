@@ -11,7 +11,7 @@ import { homeFolder } from '../files/home-folder.ts';
 import type { Heddle } from '../heddle.ts';
 import { openWatchdog } from '../process/watchdog.ts';
 import type { Store } from '../store/store.ts';
-import { openServerRequests } from '../upstream/elicitation/server-requests.ts';
+import { openServerRequests, type ServerRequests } from '../upstream/elicitation/server-requests.ts';
 import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
 import { notifications } from '../upstream/lifecycle/notifications.ts';
 import { type PlanOptions, planServer } from '../upstream/lifecycle/plan-server.ts';
@@ -27,6 +27,7 @@ import { type Environment, type HeddleOptions, wallClockOf } from './heddle-opti
 import { registeredServers } from './registered-servers.ts';
 import { rememberedOf } from './remembered.ts';
 import { authPartsOf } from './sign-in/auth-parts.ts';
+import { openWorkflowBuiltIn } from './workflows/workflow-built-in.ts';
 
 export interface HeddleParts {
   readonly config: Config;
@@ -50,23 +51,19 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const inProcess = inProcessOf(options.servers ?? {});
   const wallClock = wallClockOf(options);
   const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
-  const builtIns = builtInsOf({ config: () => active().config, home: homeFolder(env), storeLocation, env, watchdog });
+  const workflowBuiltIn = openWorkflowBuiltIn();
+  const home = homeFolder(env);
+  const builtIns = builtInsOf({ config: () => active().config, home, storeLocation, env, watchdog, workflowBuiltIn });
   let activeConfig = activeConfigOf(config, builtIns, wallClock);
   const active = () => activeConfig;
   const auth = authPartsOf({ active, store, wallClock, env });
   // Notifications may come by the thousand, and must not displace the changes of a server's state.
   const changes = feed<Change>(({ kind, detail }) => kind === 'server' && detail.event === 'notification');
   const notified = notifications();
-  const serverRequests = openServerRequests({
-    suspendedCalls: suspendedCalls(),
-    roots: () => activeConfig.config.settings.roots,
-    sampling: () => activeConfig.config.settings.sampling,
-    clock,
-  });
-  const connectTimeoutMs = () => activeConfig.config.settings.connect.timeoutMs;
+  const serverRequests = serverRequestsOf(() => activeConfig.config.settings, clock);
   const planOptions: PlanOptions = {
-    ...{ watchdog, pool, env, inProcess, builtIns, serverRequests, connectTimeoutMs, auth },
-    ...{ cwd: resolvePath(options.cwd ?? '.'), connectors: connectorTokensOf(parts, active) },
+    ...{ watchdog, pool, env, inProcess, builtIns, serverRequests, auth, connectors: connectorTokensOf(parts, active) },
+    ...{ cwd: resolvePath(options.cwd ?? '.'), connectTimeoutMs: () => active().config.settings.connect.timeoutMs },
   };
   const planAll = () => [...activeConfig.configs.values()].map((server) => planServer(server, planOptions));
   const plans = planAll();
@@ -86,7 +83,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     ...listsFor(catalog),
   });
   if (options.autoConnect !== false) servers.start();
-  const adopt = (next: Config) => {
+  const adopt = (next = activeConfig.config) => {
     activeConfig = activeConfigOf(next, builtIns, wallClock);
     const nextPlans = planAll();
     metrics.meet(nextPlans);
@@ -98,7 +95,8 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));
   const closeStore = await writeCheckpoints(options, store);
   const running = { store, changes, notified, catalog, servers, metrics, registered, serverRequests, watchdog, env };
-  return createHeddle({ active, clock, wallClock, options, auth, builtIns, ...running }, async () => {
+  const own = { options, auth, builtIns, workflowBuiltIn, readopt: adopt, storeLocation };
+  return createHeddle({ active, clock, wallClock, ...own, ...running }, async () => {
     closing.abort();
     serverRequests.suspendedCalls.close();
     if (watching) watching.close();
@@ -112,6 +110,15 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     await closeStore();
   });
 }
+
+/** Opens the requests of servers, by the settings in force. */
+const serverRequestsOf = (settings: () => Config['settings'], clock: Clock): ServerRequests =>
+  openServerRequests({
+    suspendedCalls: suspendedCalls(),
+    roots: () => settings().roots,
+    sampling: () => settings().sampling,
+    clock,
+  });
 
 /** Starts the checkpoints of the audit log, if wanted. The returned function ends them and closes the store. */
 async function writeCheckpoints({ checkpoints }: HeddleOptions, store: Store): Promise<() => Promise<void>> {

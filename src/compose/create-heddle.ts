@@ -29,6 +29,7 @@ import type { RunningParts } from './running-parts.ts';
 import { browserSignIns } from './sign-in/browser-sign-ins.ts';
 import { signInCall } from './sign-in/sign-in-call.ts';
 import { signIns } from './sign-in/sign-ins.ts';
+import { prepareWorkflows } from './workflows/prepare-workflows.ts';
 
 /** Builds the Heddle object over open parts. `shutDown` closes them; it runs once. */
 export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>): Heddle {
@@ -49,13 +50,8 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   const onCredential = servers.credentialChanged;
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
   const signIn = signInCall({ servers, signInUrl });
-  const send = invoke({
-    ...parts,
-    priorityOf,
-    outputCheckOf: outputChecksOf(active),
-    admitTo: counted.admitTo,
-    signIn,
-  });
+  const outputCheckOf = outputChecksOf(active);
+  const send = invoke({ ...parts, priorityOf, outputCheckOf, admitTo: counted.admitTo, signIn });
 
   function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
     const discover = (caller: Caller, signal: AbortSignal) =>
@@ -75,8 +71,16 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
 
   let closing: Promise<void> | undefined;
   const front = waiting(parts.options.listWaitMs ?? LIST_WAIT_MS);
+  const workflows = prepareWorkflows({
+    ...parts,
+    ...front,
+    browse: front.catalog,
+    catalog,
+    approvalFlow: approvals.flow,
+  });
   return {
     ...front,
+    ...workflows.api,
     waiting,
     browserSignIns: pages,
     access: access({ ...parts, config: () => active().config, clock: wallClock, onCredential }),
@@ -89,14 +93,11 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     changes: changesFor(changes, view.serverVisible),
     async doctor(by, server, signal) {
       const { openDoctor } = await import('./doctor.ts');
-      return openDoctor({ ...parts, approvals: approvals.api, audit: store.audit, stages: stageNames(order) })(
-        by,
-        server,
-        signal,
-      );
+      const checked = { ...parts, approvals: approvals.api, audit: store.audit, stages: stageNames(order) };
+      return openDoctor(checked)(by, server, signal);
     },
     close() {
-      closing ??= approvals.close().then(shutDown);
+      closing ??= workflows.close().then(approvals.close).then(shutDown);
       return closing;
     },
   };

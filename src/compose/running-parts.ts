@@ -13,6 +13,7 @@ import type { ActiveConfig } from './active-config.ts';
 import type { BuiltIn } from './built-ins/built-in.ts';
 import type { Environment, HeddleOptions } from './heddle-options.ts';
 import type { RegisteredServers } from './registered-servers.ts';
+import type { WorkflowBuiltIn } from './workflows/workflow-built-in.ts';
 
 /** The open parts of a Heddle. */
 export interface RunningParts {
@@ -31,5 +32,10 @@ export interface RunningParts {
   readonly auth: AuthParts;
   readonly env: Environment;
   readonly builtIns: readonly BuiltIn[];
+  readonly workflowBuiltIn: WorkflowBuiltIn;
+  /** Derives the active configuration again: a built-in server has appeared or is gone. */
+  readonly readopt: () => void;
+  /** A file path, `:memory:` or a URL. */
+  readonly storeLocation: string;
   readonly options: HeddleOptions;
 }

@@ -99,3 +99,12 @@ verifies('V1', 'each continuation is a span below that of the first call', async
   const [first, second] = await store.traces.get(OWN);
   expect([second?.parentId, second?.spanId === first?.spanId]).toEqual([first?.spanId, false]);
 });
+
+verifies('W5', 'the span of a step is below that of the call that began its run', async () => {
+  const store = await realStore();
+  const parent = '01893b1c-7b2f-7aaa-8bbb-0123456789ab';
+  const traceId = parent.replaceAll('-', '');
+  await trace(store.traces, NOTHING)(aCall({ parent }), async () => text('hi'));
+  await expect.poll(async () => (await store.traces.get(traceId)).length).toBe(1);
+  expect((await store.traces.get(traceId))[0]).toMatchObject({ spanId: OWN.slice(-16), parentId: traceId.slice(-16) });
+});

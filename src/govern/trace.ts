@@ -8,11 +8,15 @@ import { truncateName } from './truncate-name.ts';
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
 
 const SPAN_ID_CHARS = 16;
+const ID = /^[0-9a-f]{32}$/;
 
 /** Maps a call to the public name and server under which it is counted; undefined for an unknown name. */
 export type Subject = (call: Call) => { readonly name: string; readonly server?: string } | undefined;
 
-/** Appends a span for every call, with the parent from `_meta.traceparent` if the caller sent one. */
+/**
+ * Appends a span for every call. Its parent is that of `_meta.traceparent` if the caller sent one; for a step of a run, the
+ * call that began the run.
+ */
 export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now): Stage<Call> {
   const observed = observer();
   return function trace(call, next) {
@@ -35,6 +39,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
           name: found ? truncateName(found.name) : written,
           server: answered ?? found?.server,
           traceparent: call.meta.traceparent,
+          parent: call.parent,
           arguments: sanitised(call.input),
           parameters: extraParams && sanitised(extraParams),
         }),
@@ -50,6 +55,7 @@ interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller'> {
   readonly written: string;
   readonly startedAt: number;
   readonly traceparent: Json | undefined;
+  readonly parent: string | undefined;
   readonly arguments: Json;
   readonly parameters: Json | undefined;
 }
@@ -57,12 +63,12 @@ interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller'> {
 const spanLater = (ended: Ended) => () => spanOf(ended);
 
 function spanOf(call: Ended): Span {
-  const { name, written, server, startedAt, durationMs, outcome, mismatch, traceparent, parameters } = call;
-  const parent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+  const { name, written, server, startedAt, durationMs, outcome, mismatch, parameters } = call;
+  const { traceId, parentId } = parentOf(call);
   const id = call.id.replaceAll('-', '');
   return {
-    traceId: parent?.[1] ?? id,
-    ...spanIdsOf(id, call, parent?.[2]),
+    traceId: traceId ?? id,
+    ...spanIdsOf(id, call, parentId),
     name,
     ...(server !== undefined && { server }),
     startedAt,
@@ -79,6 +85,14 @@ function spanOf(call: Ended): Span {
       ...(mismatch !== undefined && { mismatch }),
     },
   };
+}
+
+/** Returns the trace and the span above a call, if it has one. */
+function parentOf({ traceparent, parent }: Pick<Ended, 'traceparent' | 'parent'>) {
+  const sent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
+  if (sent) return { traceId: sent[1], parentId: sent[2] };
+  const above = parent?.replaceAll('-', '') ?? '';
+  return ID.test(above) ? { traceId: above, parentId: above.slice(-SPAN_ID_CHARS) } : {};
 }
 
 /** Derives the span id from the random end of the call id. A continuation gets a random id below the first span. */

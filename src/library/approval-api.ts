@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/call.ts';
 import { withNumbersAsText } from '../core/exact-numbers.ts';
 import type { Approval, ApprovalQuery, StandingApproval, StandingWish } from '../core/records/approval.ts';
 import type { Heddle } from '../heddle.ts';
@@ -7,6 +8,8 @@ import { PROGRAM } from './library-call.ts';
 /** Options of an approval. */
 export interface ApproveOptions {
   readonly note?: string;
+  /** The content of the form of a workflow's approval step. */
+  readonly content?: JsonObject;
   /** Approves later calls of the same tool by the same caller, too. `{}` sets no limit. */
   readonly standing?: StandingWish;
 }
@@ -42,7 +45,7 @@ export interface ApprovalApi {
 }
 
 const QUERY_KEYS: OptionKeys<ApprovalQuery> = { status: true, limit: true };
-const APPROVE_KEYS: OptionKeys<ApproveOptions> = { note: true, standing: true };
+const APPROVE_KEYS: OptionKeys<ApproveOptions> = { note: true, content: true, standing: true };
 const STANDING_KEYS: OptionKeys<StandingWish> = { session: true, untilMs: true, uses: true, arguments: true };
 const REJECT_KEYS: OptionKeys<RejectOptions> = { note: true };
 
@@ -55,12 +58,13 @@ export function programApprovals({ approvals }: Pick<Heddle, 'approvals'>): Appr
       withNumbersAsText(await approvals.list(PROGRAM, checkOptions('approvals.list', query, QUERY_KEYS))),
     get: async (id) => withNumbersAsText(await approvals.get(PROGRAM, id)),
     async approve(id, options) {
-      const { note, standing } = checkOptions('approvals.approve', options, APPROVE_KEYS);
+      const { note, content, standing } = checkOptions('approvals.approve', options, APPROVE_KEYS);
       checkOptions('standing', standing, STANDING_KEYS);
       const verdict = {
         verdict: 'approve',
         ...(note !== undefined && { note }),
         ...(standing && { standing }),
+        ...(content && { content }),
       } as const;
       return withNumbersAsText(await approvals.decide(PROGRAM, id, verdict));
     },

@@ -53,6 +53,8 @@ export interface ApprovalResponse {
   readonly approve: boolean;
   /** A rejection without a note gets one. */
   readonly note?: string;
+  /** The content of the form of a workflow's approval step. */
+  readonly content?: JsonObject;
 }
 
 /** Functions that answer input requests. Servers see the capabilities of the functions that are given. */

@@ -3,7 +3,8 @@ import { realTimer, repeatEvery } from '../../core/time.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import type { ApprovalWebhook } from '../../govern/approvals/webhook.ts';
 import type { Approvals } from '../../heddle.ts';
-import type { ApprovalBox } from '../../store/approval-box.ts';
+import type { ApprovalBox, StoredApproval } from '../../store/approval-box.ts';
+import type { RunJournal } from '../../store/run-journal.ts';
 import { type ApprovalObserver, approvalObserver } from '../hooks-of.ts';
 import type { RunningParts } from '../running-parts.ts';
 import { signatureIn } from './signature-of.ts';
@@ -64,6 +65,12 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
   };
 }
 
+/** Sends the decision to the run that waits for it. A signal that is lost is found by the run itself, within minutes. */
+function resumeRun(runs: Pick<RunJournal, 'signal'>, { id, status, subject: { run } }: StoredApproval): void {
+  if (!run || status === 'pending') return;
+  void runs.signal(run.id, { kind: 'decided', by: 'heddle', detail: { approval: id } }).catch(() => {});
+}
+
 /**
  * Opens the flow once the store has an open approval, also one of an ended process: it times out without a call. A
  * gateway is the process that goes on after a restart.
@@ -109,6 +116,7 @@ async function openFlow(
       const { id, status, principal, version } = approval;
       if (status === 'pending' && version === 1) webhook.send();
       observer.observe(approval);
+      resumeRun(store.runs, approval);
       changes.publish({ kind: 'approval', subject: id, detail: { status, requester: principal } });
     },
   });

@@ -14,7 +14,8 @@ export interface NamesInWorkflows {
 /** The prefix of the public names of workflows. */
 export const WORKFLOW_PREFIX = 'mcp__workflow__';
 
-const UNKNOWN: Facts = {
+/** The facts of a tool that is not known: it may do anything. */
+export const UNKNOWN_FACTS: Facts = {
   category: 'uncategorized',
   riskLevel: 'high',
   readOnly: false,
@@ -48,7 +49,7 @@ export function workflowFacts(workflow: Workflow, names: NamesInWorkflows): Fact
     const before = known.get(name);
     if (before) return before;
     const found = names.workflow(name);
-    if (!found) return UNKNOWN;
+    if (!found) return UNKNOWN_FACTS;
     known.set(name, QUIET); // A cycle: the facts of this workflow are counted where it began.
     const facts = factsIn(found);
     known.set(name, facts);
@@ -62,7 +63,7 @@ export function workflowFacts(workflow: Workflow, names: NamesInWorkflows): Fact
       ...tools.map((tool) =>
         tool.startsWith(WORKFLOW_PREFIX)
           ? factsNamed(tool.slice(WORKFLOW_PREFIX.length))
-          : (names.factsOf(tool) ?? UNKNOWN),
+          : (names.factsOf(tool) ?? UNKNOWN_FACTS),
       ),
     ];
     const cost = called.reduce((sum, { costPerCall = 0 }) => sum + costPerCall, 0);

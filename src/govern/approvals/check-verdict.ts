@@ -29,14 +29,19 @@ export function checkVerdict(given: unknown): CheckedVerdict {
   const written = note?.trim() ?? '';
   if (written.length > MAX_NOTE_CHARS) throw invalid(`\`note\` may have at most ${MAX_NOTE_CHARS} characters`);
   if (verdict === 'reject' && written === '') throw invalid('a rejection needs a note with its reason');
-  if (content !== undefined && !isObject(content)) throw invalid('`content` has to be an object');
   if (verdict === 'reject' && standing !== undefined) throw invalid('a rejection cannot be a standing approval');
   return {
     verdict,
     ...(written !== '' && { note: written }),
     ...(standing !== undefined && { standing: checkStanding(standing) }),
-    ...(content !== undefined && verdict === 'approve' && { content }),
+    ...contentOf(content),
   };
+}
+
+function contentOf(content: unknown): Pick<CheckedVerdict, 'content'> {
+  if (content === undefined) return {};
+  if (!isObject(content)) throw invalid('`content` has to be an object');
+  return { content };
 }
 
 function checkStanding(given: unknown): StandingWish {

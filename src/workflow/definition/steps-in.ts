@@ -1,29 +1,11 @@
 import type { Step, ToolUse, Workflow } from './canonical.ts';
+import { groupsIn } from './walk-steps.ts';
 
 /** Returns every step of a list, the steps inside of others and fallbacks included, in the order of the definition. */
 export function* stepsIn(steps: readonly Step[]): Generator<Step> {
   for (const step of steps) {
     yield step;
-    yield* stepsIn(innerSteps(step));
-    if (step.fallback && 'kind' in step.fallback) yield* stepsIn([step.fallback]);
-  }
-}
-
-/** Returns the steps that a step contains, without its fallback. */
-export function innerSteps(step: Step): readonly Step[] {
-  switch (step.kind) {
-    case 'sequential':
-    case 'fanout':
-    case 'loop':
-      return step.steps;
-    case 'pipeline':
-      return step.parts.flatMap((part) => ('step' in part ? part.step : []));
-    case 'parallel':
-      return step.branches.flatMap(({ steps }) => steps);
-    case 'switch':
-      return [...step.cases.flatMap(({ steps }) => steps), ...(step.else ?? [])];
-    default:
-      return [];
+    for (const group of groupsIn(step)) yield* stepsIn(group.steps);
   }
 }
 

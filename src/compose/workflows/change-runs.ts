@@ -1,0 +1,59 @@
+import type { Caller, JsonObject, Role } from '../../core/call.ts';
+import { ENDED_STATUSES, type Run } from '../../core/records/run.ts';
+import type { Runs } from '../../core/records/workflow-api.ts';
+import type { StoredRun } from '../../store/run-journal.ts';
+import type { RunEngine } from '../../workflow/run/engine.ts';
+import type { AuditedChange } from '../audited-change.ts';
+import { type FindRun, SETTLERS, unknownRun } from './find-run.ts';
+import { toRun } from './run-records.ts';
+import type { RunWatch } from './run-watch.ts';
+
+export interface ChangeRunsOptions {
+  readonly watch: RunWatch;
+  readonly find: FindRun;
+  readonly engine: () => Promise<RunEngine>;
+  readonly audited: <T>(by: Caller, change: AuditedChange, act: () => Promise<T>) => Promise<T>;
+}
+
+const CHANGERS: readonly Role[] = ['owner', 'operator'];
+
+/** Returns the changes of runs. Each is audited. */
+export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'resume' | 'resolve'> {
+  const { watch, find, engine, audited } = options;
+
+  async function current({ id }: StoredRun): Promise<Run> {
+    const run = await watch.journal.get(id);
+    if (!run) throw unknownRun(id);
+    return toRun(run);
+  }
+
+  async function signal(by: Caller, run: StoredRun, sent: { readonly kind: string; readonly detail: JsonObject }) {
+    await watch.journal.signal(run.id, { ...sent, by: by.id });
+    await (await engine()).wake(run.id);
+  }
+
+  return {
+    async cancel(by, id, reason) {
+      const run = await find.toChange(by, id, CHANGERS);
+      if (ENDED_STATUSES.includes(run.status)) return toRun(run);
+      const detail = { run: run.id, ...(reason !== undefined && { reason }) };
+      await audited(by, { action: 'cancel', detail }, () => signal(by, run, { kind: 'cancel', detail }));
+      return current(run);
+    },
+    async resume(by, id) {
+      const run = await find.toChange(by, id, CHANGERS);
+      const detail = { run: run.id };
+      await audited(by, { action: 'resume', detail }, async () => (await engine()).resume(run.id));
+      return current(run);
+    },
+    async resolve(by, id, resolution) {
+      const run = await find.toChange(by, id, SETTLERS);
+      const { path, how, note } = resolution;
+      const detail = { run: run.id, how, ...(path !== undefined && { path }), ...(note !== undefined && { note }) };
+      await audited(by, { action: 'resolve', detail }, () =>
+        signal(by, run, { kind: 'resolve', detail: { ...resolution } }),
+      );
+      return current(run);
+    },
+  };
+}

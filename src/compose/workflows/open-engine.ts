@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { isProcessAlive, thisProcess } from '../../process/process-start.ts';
+import { advance } from '../../workflow/run/advance.ts';
+import type { AdvanceRun, RunEngine } from '../../workflow/run/engine.ts';
+import type { RunParts } from '../../workflow/run/run-parts.ts';
+import type { WorkflowParts } from './prepare-workflows.ts';
+
+/** Opens the engine of the store: the embedded one on SQLite, DBOS on Postgres. */
+export async function openEngine(
+  {
+    store,
+    options,
+    wallClock,
+    storeLocation,
+  }: Pick<WorkflowParts, 'store' | 'options' | 'wallClock' | 'storeLocation'>,
+  parts: RunParts,
+): Promise<RunEngine> {
+  const { journal } = parts;
+  const pickUp = options.runs === true;
+  const run: AdvanceRun = (claimed, signal) => advance(claimed, parts, signal);
+  if (store.runQueue) {
+    const { embeddedEngine } = await import('../../workflow/run/embedded-engine.ts');
+    const owner = { id: randomUUID(), ...thisProcess() };
+    const common = { journal, queue: store.runQueue, advance: run, pickUp, clock: wallClock };
+    return embeddedEngine({ ...common, owner, isAlive: isProcessAlive });
+  }
+  const { openDbosEngine } = await import('../../workflow/engines/dbos-engine.ts');
+  const common = { journal, leases: store.leases, advance: run, pickUp, clock: wallClock };
+  return openDbosEngine({ location: storeLocation, ...common });
+}

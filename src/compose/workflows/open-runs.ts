@@ -1,0 +1,122 @@
+import type { RunCode } from '../../agent/code/run-code.ts';
+import type { ResolvedCall } from '../../core/call.ts';
+import type { RunFollower } from '../../core/records/workflow-api.ts';
+import type { StoredRun } from '../../store/run-journal.ts';
+import type { RunEngine } from '../../workflow/run/engine.ts';
+import type { RunParts } from '../../workflow/run/run-parts.ts';
+import { startRun } from '../../workflow/run/start-run.ts';
+import type { WantedRun } from './begin-run.ts';
+import type { CallWorkflowOptions } from './call-workflow.ts';
+import { definitionPins } from './definition-pins.ts';
+import { openEngine } from './open-engine.ts';
+import type { WorkflowParts } from './prepare-workflows.ts';
+import { retainRuns } from './retain-runs.ts';
+import { runApprovals } from './run-approvals.ts';
+import { runCallers } from './run-caller.ts';
+import type { RunSessions } from './run-sessions.ts';
+import type { RunWatch } from './run-watch.ts';
+import type { RunsApiOptions } from './runs-api.ts';
+import { doubtsOf } from './steps-in-doubt.ts';
+import type { WorkflowLibrary } from './workflow-library.ts';
+
+export interface OpenRunsOptions {
+  readonly parts: WorkflowParts;
+  readonly watch: RunWatch;
+  readonly sessions: RunSessions;
+  readonly library: WorkflowLibrary;
+  /** By call id: the options of starts whose calls are in flight. */
+  readonly wanted: ReadonlyMap<string, WantedRun>;
+}
+
+/** The execution of runs in this process. The engine is opened with the first run. */
+export interface OpenRuns extends Pick<RunsApiOptions, 'engine' | 'doubtsOf'> {
+  readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel'>;
+  close(): Promise<void>;
+}
+
+/** The capabilities of a program that answers input requests itself. */
+const ALL_INPUT = { form: true, url: true, sampling: true, samplingTools: true, roots: true } as const;
+
+export function openRuns({ parts, watch, sessions, library, wanted }: OpenRunsOptions): OpenRuns {
+  const { store, wallClock } = parts;
+  const { journal } = watch;
+  const pins = definitionPins(journal, library);
+  let opened: Promise<RunEngine> | undefined;
+  let stopRetention = () => {};
+
+  function engine(): Promise<RunEngine> {
+    if (!opened) {
+      stopRetention = retainRuns(store.runs, wallClock);
+      opened = runPartsOf(parts, watch, sessions).then((own) => openEngine(parts, own));
+      opened.catch(() => (opened = undefined)); // The next call tries again.
+    }
+    return opened;
+  }
+
+  function attend(run: StoredRun, { capabilities, caller }: ResolvedCall, follower: RunFollower & WantedRun): void {
+    if (follower.detach) return;
+    if (follower.onInput) sessions.follow(run.id, caller.capabilities ?? ALL_INPUT, follower.onInput);
+    else sessions.attend(run.id, capabilities);
+  }
+
+  async function begin(call: ResolvedCall): Promise<StoredRun> {
+    const { id: callId, target, input, caller, fence } = call;
+    const follower = wanted.get(callId) ?? {};
+    const { workflow, subWorkflows } = await pins.definitionOf(target.name, fence?.run);
+    const run = await startRun(
+      { journal, clock: wallClock },
+      {
+        ...{ workflow, subWorkflows, input, caller, callId },
+        ...(fence && { parent: { run: fence.run, path: fence.path } }),
+        ...(call.options.timeoutMs !== undefined && { timeoutMs: call.options.timeoutMs }),
+        ...(follower.detach && { detached: true }),
+      },
+    );
+    attend(run, call, follower);
+    await (await engine()).start(run.id);
+    return run;
+  }
+
+  return {
+    engine,
+    doubtsOf: (run) => doubtsOf(run, { journal, audit: store.audit }),
+    calls: {
+      begin,
+      async cancel(run, by) {
+        await journal.signal(run, { kind: 'cancel', by, detail: { reason: 'The caller cancelled its call.' } });
+        await (await engine()).wake(run);
+      },
+    },
+    async close() {
+      stopRetention();
+      await opened?.then(
+        (open) => open.close(),
+        () => {},
+      );
+    },
+  };
+}
+
+/** Loads the sandbox with the first code step. */
+const loadAndRun: RunCode = async (request, host) => {
+  const { runCode } = await import('../../agent/code/run-code.ts');
+  return runCode(request, host);
+};
+
+/** Returns the parts that execute runs. */
+async function runPartsOf(parts: WorkflowParts, { journal }: RunWatch, sessions: RunSessions): Promise<RunParts> {
+  const { store, active, wallClock, browse, dispatch, approvalFlow } = parts;
+  const { interpret } = await import('../../workflow/run/interpret.ts');
+  return {
+    journal,
+    audit: store.audit,
+    dispatch,
+    describe: ({ caller, name, signal }) => browse.describe(caller, name, signal),
+    callerOf: runCallers({ keys: store.keys, settings: () => active().config.settings }),
+    approvals: runApprovals(approvalFlow),
+    inputOf: sessions.inputOf,
+    execute: (workflow, input, { durable, run: { id, startedAt } }) =>
+      interpret(workflow, input, { durable, runCode: loadAndRun, run: { id, startedAt } }),
+    clock: wallClock,
+  };
+}

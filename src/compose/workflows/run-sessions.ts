@@ -1,0 +1,92 @@
+import type { ClientCapabilities, InputRequest, InputResponses } from '../../core/call.ts';
+import type { RunFollower, RunInputRequest } from '../../core/records/workflow-api.ts';
+import type { RunInput } from '../../workflow/run/run-parts.ts';
+
+type InputRequests = Readonly<Record<string, InputRequest>>;
+
+/** The callers that wait for runs in this process, and the input requests that they have not answered yet. */
+export interface RunSessions {
+  /** Notes that a caller with these capabilities waits for a run, and takes its input requests by polling. */
+  attend(run: string, capabilities: ClientCapabilities | undefined): void;
+  /** Notes that a function answers the input requests of a run. */
+  follow(run: string, capabilities: ClientCapabilities, onInput: NonNullable<RunFollower['onInput']>): void;
+  /** Returns how the input requests of a run are answered; undefined if no caller can. */
+  inputOf(run: string): RunInput | undefined;
+  /** Returns the open input requests of a run, each under a key of its own. */
+  requests(run: string): InputRequests;
+  /** Gives the responses to the steps that wait for them. Ignores keys that are not open. */
+  respond(run: string, responses: InputResponses): void;
+  /** Forgets a run that has ended. */
+  end(run: string): void;
+}
+
+/** An input request of a step, whose keys are numbered over the whole run. */
+interface OpenRequest {
+  readonly keys: ReadonlyMap<string, string>;
+  readonly inputRequests: InputRequests;
+  readonly received: Map<string, InputResponses[string]>;
+  readonly resolve: (responses: InputResponses) => void;
+}
+
+interface Session {
+  readonly input: RunInput;
+  readonly open: Set<OpenRequest>;
+}
+
+/** Opens the sessions. `onChange` is called when a run has a new input request. */
+export function runSessions(onChange: (run: string) => void): RunSessions {
+  const sessions = new Map<string, Session>();
+  let keys = 0;
+
+  async function ask(run: string, open: Set<OpenRequest>, request: RunInputRequest, signal: AbortSignal) {
+    const { promise, resolve, reject } = Promise.withResolvers<InputResponses>();
+    const numbered = Object.keys(request.inputRequests).map((key) => [`${run.slice(0, 8)}-${++keys}`, key] as const);
+    const { inputRequests } = request;
+    const one: OpenRequest = { keys: new Map(numbered), inputRequests, received: new Map(), resolve };
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    open.add(one);
+    onChange(run);
+    try {
+      return await promise;
+    } finally {
+      open.delete(one);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return {
+    attend(run, capabilities) {
+      if (!capabilities || sessions.has(run)) return;
+      const open = new Set<OpenRequest>();
+      sessions.set(run, {
+        open,
+        input: { capabilities, ask: (request, signal) => ask(run, open, request, signal) },
+      });
+    },
+    follow(run, capabilities, onInput) {
+      sessions.set(run, { open: new Set(), input: { capabilities, ask: onInput } });
+    },
+    inputOf: (run) => sessions.get(run)?.input,
+    requests: (run) => Object.fromEntries([...(sessions.get(run)?.open ?? [])].flatMap(unanswered)),
+    respond(run, responses) {
+      for (const one of sessions.get(run)?.open ?? []) take(one, responses);
+    },
+    end: (run) => void sessions.delete(run),
+  };
+}
+
+const unanswered = ({ keys, inputRequests, received }: OpenRequest) =>
+  [...keys].flatMap(([numbered, key]) => {
+    const request = received.has(key) ? undefined : inputRequests[key];
+    return request ? [[numbered, request] as const] : [];
+  });
+
+/** Takes the responses of one request. The step goes on when it has all of them. */
+function take({ keys, received, resolve }: OpenRequest, responses: InputResponses): void {
+  for (const [numbered, key] of keys) {
+    const response = Object.hasOwn(responses, numbered) ? responses[numbered] : undefined;
+    if (response) received.set(key, response);
+  }
+  if (received.size === keys.size) resolve(Object.fromEntries(received));
+}

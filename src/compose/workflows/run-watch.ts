@@ -1,0 +1,93 @@
+import { abortable } from '../../core/async/abortable.ts';
+import { realTimer, type Timer } from '../../core/time.ts';
+import type { RunJournal } from '../../store/run-journal.ts';
+
+/** Reports changes of runs: those of this process at once, those of other processes within 0.5 s. */
+export interface RunWatch {
+  /** The journal for the writers of this process, whose writes are reported. */
+  readonly journal: RunJournal;
+  /** Calls `onChange` whenever the run may have changed, until the returned function is called. */
+  on(run: string, onChange: () => void): () => void;
+  /** Reports a change that is not in the journal. */
+  changed(run: string): void;
+}
+
+export function watchRuns(journal: RunJournal): RunWatch {
+  const listeners = new Map<string, Set<() => void>>();
+  let unwatch: (() => void) | undefined;
+
+  function changed(run: string): void {
+    for (const onChange of [...(listeners.get(run) ?? [])]) onChange();
+  }
+
+  function reportAll(): void {
+    for (const run of [...listeners.keys()]) changed(run);
+  }
+
+  return {
+    changed,
+    journal: {
+      ...journal,
+      async append(write, urgency) {
+        await journal.append(write, urgency);
+        changed(write.fence.run);
+      },
+    },
+    on(run, onChange) {
+      const own = listeners.get(run) ?? new Set();
+      listeners.set(run, own.add(onChange));
+      unwatch ??= journal.watch(reportAll);
+      return () => {
+        own.delete(onChange);
+        if (own.size === 0 && listeners.get(run) === own) listeners.delete(run);
+        if (listeners.size > 0) return;
+        unwatch?.();
+        unwatch = undefined;
+      };
+    },
+  };
+}
+
+export interface UntilRunOptions<T> {
+  readonly watch: Pick<RunWatch, 'on'>;
+  readonly run: string;
+  /** Returns the value that is waited for; undefined to go on waiting. */
+  readonly check: () => Promise<T | undefined>;
+  readonly signal: AbortSignal;
+  /** The longest wait; without it the wait has no end. */
+  readonly waitMs?: number | undefined;
+  readonly timer?: Timer;
+}
+
+/** Checks a run now and after each change. Returns undefined when `waitMs` is over. */
+export async function untilRun<T>(options: UntilRunOptions<T>): Promise<T | undefined> {
+  const { watch, run, check, signal, waitMs, timer = realTimer } = options;
+  let isChanged = false;
+  let isOver = false;
+  let wake = () => {};
+  const end = watch.on(run, () => {
+    isChanged = true;
+    wake();
+  });
+  const cancel =
+    waitMs === undefined
+      ? () => {}
+      : timer(waitMs, () => {
+          isOver = true;
+          wake();
+        });
+  try {
+    for (;;) {
+      isChanged = false;
+      const found = await check();
+      if (found !== undefined || isOver) return found;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      wake = resolve;
+      if (isChanged || isOver) resolve();
+      await abortable(promise, signal);
+    }
+  } finally {
+    end();
+    cancel();
+  }
+}

@@ -1,0 +1,85 @@
+import type { Caller } from '../../core/call.ts';
+import { ENDED_STATUSES, type StepInDoubt } from '../../core/records/run.ts';
+import type { RunFollower, Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
+import type { StoredRun } from '../../store/run-journal.ts';
+import { type BeginRunOptions, beginRun } from './begin-run.ts';
+import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
+import { findRuns, readsOthers, unknownRun } from './find-run.ts';
+import { followEvents } from './run-progress.ts';
+import { toRun, toRunResult } from './run-records.ts';
+import { untilRun } from './run-watch.ts';
+
+export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions, 'find'> {
+  /** Makes a workflow callable, an unregistered definition only until `leave` is called. Returns its name. */
+  readonly enter: (by: Caller, workflow: WorkflowChoice) => Promise<{ readonly name: string; leave(): Promise<void> }>;
+  readonly doubtsOf: (run: StoredRun) => Promise<readonly StepInDoubt[]>;
+}
+
+const DEFAULT_LIMIT = 100;
+
+/** Returns the API of runs. Callers see and change their own; those of others need a role. */
+export function runsApi(options: RunsApiOptions): Omit<Runs, 'retry'> {
+  const { watch } = options;
+  const { journal } = watch;
+  const find = findRuns(journal);
+  /** By run: resolves when its follower has got every event. */
+  const followed = new Map<string, Promise<void>>();
+
+  async function stored(id: string): Promise<StoredRun> {
+    const run = await journal.get(id);
+    if (!run) throw unknownRun(id);
+    return run;
+  }
+
+  async function endedRun(id: string): Promise<StoredRun | undefined> {
+    const run = await stored(id);
+    return ENDED_STATUSES.includes(run.status) ? run : undefined;
+  }
+
+  function follow(run: string, { onEvent }: RunFollower): void {
+    if (!onEvent) return;
+    const end = followEvents({ watch, run, onEvent });
+    const never = new AbortController().signal;
+    const ended = untilRun({ watch, run, check: () => endedRun(run), signal: never });
+    followed.set(
+      run,
+      ended.then(end, end).finally(() => followed.delete(run)),
+    );
+  }
+
+  return {
+    async start(by, workflow, input, wanted) {
+      const { name, leave } = await options.enter(by, workflow);
+      try {
+        const id = await beginRun(options, { by, name, input, options: wanted });
+        follow(id, wanted);
+        return toRun(await stored(id));
+      } finally {
+        await leave();
+      }
+    },
+    async list(by, { limit = DEFAULT_LIMIT, ...query }) {
+      const isOnlyOwn = !readsOthers(by, query.status === 'in_doubt');
+      return (await journal.list({ ...query, limit, ...(isOnlyOwn && { caller: by.id }) })).map(toRun);
+    },
+    async get(by, id) {
+      const run = await find.toRead(by, id);
+      const [input, output, doubts] = await Promise.all([
+        journal.value(run.input),
+        run.output === undefined ? undefined : journal.value(run.output),
+        options.doubtsOf(run),
+      ]);
+      return { ...toRun(run), input: input ?? null, ...(output !== undefined && { output }), doubts };
+    },
+    events: async (by, id, after) => journal.entries((await find.toRead(by, id)).id, after),
+    async settled(by, id, signal) {
+      const { id: whole } = await find.toRead(by, id);
+      const run = await untilRun({ watch, run: whole, check: () => endedRun(whole), signal });
+      if (!run) throw unknownRun(id);
+      await followed.get(whole);
+      const output = run.output === undefined ? null : await journal.value(run.output);
+      return toRunResult(run, output ?? null, await journal.entries(whole));
+    },
+    ...changeRuns({ ...options, find }),
+  };
+}
