@@ -15,7 +15,7 @@ export interface BeginRunOptions {
   readonly wanted: Map<string, WantedRun>;
 }
 
-export interface NewRun {
+export interface WorkflowStart {
   readonly by: Caller;
   /** The name of the workflow. */
   readonly name: string;
@@ -24,7 +24,7 @@ export interface NewRun {
 }
 
 /** Calls the tool of a workflow as any other tool. Returns the id of the run that it begins. */
-export async function beginRun({ dispatch, wanted }: BeginRunOptions, run: NewRun): Promise<string> {
+export async function beginRun({ dispatch, wanted }: BeginRunOptions, run: WorkflowStart): Promise<string> {
   const call = callOf(run);
   wanted.set(call.id, run.options);
   try {
@@ -47,7 +47,7 @@ async function dispatchPastApprovals(dispatch: Handler, call: Call, { onApproval
   throw new HeddleError('RUN_FAILED', `${call.name} did not begin a run.`);
 }
 
-const callOf = ({ by, name, input, options }: NewRun): Call => ({
+const callOf = ({ by, name, input, options }: WorkflowStart): Call => ({
   id: newCallId(),
   kind: 'tool',
   name: WORKFLOW_PREFIX + name,

@@ -8,8 +8,8 @@ import { auditedChanges } from '../audited-change.ts';
 import type { WantedRun } from './begin-run.ts';
 import { workflowCaller } from './call-workflow.ts';
 import { connectNamedServers } from './named-servers.ts';
-import { openRuns } from './open-runs.ts';
 import type { WorkflowParts } from './prepare-workflows.ts';
+import { openRunHost } from './run-host.ts';
 import { runSessions } from './run-sessions.ts';
 import { watchRuns } from './run-watch.ts';
 import { runsApi } from './runs-api.ts';
@@ -43,7 +43,7 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
   const watch = watchRuns(store.runs);
   const sessions = runSessions(watch.changed);
   const wanted = new Map<string, WantedRun>();
-  const execution = openRuns({ parts, watch, sessions, library, wanted });
+  const execution = openRunHost({ parts, watch, sessions, library, wanted });
   const audited = (area: string) => auditedChanges({ area, audit: store.audit, clock: wallClock });
   const { enter, ...workflows } = workflowsApi({
     library,

@@ -19,7 +19,7 @@ import type { RunsApiOptions } from './runs-api.ts';
 import { doubtsOf } from './steps-in-doubt.ts';
 import type { WorkflowLibrary } from './workflow-library.ts';
 
-export interface OpenRunsOptions {
+export interface RunHostOptions {
   readonly parts: WorkflowParts;
   readonly watch: RunWatch;
   readonly sessions: RunSessions;
@@ -29,7 +29,7 @@ export interface OpenRunsOptions {
 }
 
 /** The execution of runs in this process. The engine is opened with the first run. */
-export interface OpenRuns extends Pick<RunsApiOptions, 'engine' | 'doubtsOf'> {
+export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf'> {
   readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel'>;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface OpenRuns extends Pick<RunsApiOptions, 'engine' | 'doubtsOf'> {
 /** The capabilities of a program that answers input requests itself. */
 const ALL_INPUT = { form: true, url: true, sampling: true, samplingTools: true, roots: true } as const;
 
-export function openRuns({ parts, watch, sessions, library, wanted }: OpenRunsOptions): OpenRuns {
+export function openRunHost({ parts, watch, sessions, library, wanted }: RunHostOptions): RunHost {
   const { store, wallClock } = parts;
   const { journal } = watch;
   const pins = definitionPins(journal, library);
