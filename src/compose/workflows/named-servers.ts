@@ -2,8 +2,8 @@ import { realTimer } from '../../core/time.ts';
 import { deniesServer } from '../../govern/decide.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
 import { LIST_WAIT_MS } from '../browse.ts';
-import type { WorkflowParts } from './prepare-workflows.ts';
 import type { WorkflowLibrary } from './workflow-library.ts';
+import type { WorkflowParts } from './workflow-parts.ts';
 
 type Parts = Pick<WorkflowParts, 'servers' | 'catalog' | 'active' | 'options'>;
 

@@ -5,15 +5,15 @@ import type { Change } from '../../core/records/server-status.ts';
 import type { Runs, Workflows } from '../../core/records/workflow-api.ts';
 import type { FunctionServer } from '../../upstream/transports/connect-function.ts';
 import { auditedChanges } from '../audited-change.ts';
-import type { WantedRun } from './begin-run.ts';
-import { workflowCaller } from './call-workflow.ts';
+import type { WantedRun } from '../runs/begin-run.ts';
+import { workflowCaller } from '../runs/call-workflow.ts';
+import { openRunHost } from '../runs/run-host.ts';
+import { runSessions } from '../runs/run-sessions.ts';
+import { watchRuns } from '../runs/run-watch.ts';
+import { runsApi } from '../runs/runs-api.ts';
 import { connectNamedServers } from './named-servers.ts';
-import type { WorkflowParts } from './prepare-workflows.ts';
-import { openRunHost } from './run-host.ts';
-import { runSessions } from './run-sessions.ts';
-import { watchRuns } from './run-watch.ts';
-import { runsApi } from './runs-api.ts';
 import { workflowLibrary } from './workflow-library.ts';
+import type { WorkflowParts } from './workflow-parts.ts';
 import { workflowsApi } from './workflows-api.ts';
 
 /** The workflows of a Heddle, open. */

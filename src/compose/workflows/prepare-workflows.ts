@@ -1,18 +1,6 @@
-import type { Handler } from '../../core/call.ts';
 import type { Runs, Workflows } from '../../core/records/workflow-api.ts';
-import type { OpenApprovalFlow } from '../../govern/approve.ts';
-import type { Heddle } from '../../heddle.ts';
-import type { RunningParts } from '../running-parts.ts';
 import type { OpenWorkflows } from './open-workflows.ts';
-
-/** The parts of an open Heddle that workflows use. */
-export interface WorkflowParts extends RunningParts {
-  readonly dispatch: Handler;
-  readonly browse: Heddle['catalog'];
-  readonly approvalFlow: OpenApprovalFlow;
-  /** Aborts when Heddle closes. */
-  readonly closing: AbortSignal;
-}
+import type { WorkflowParts } from './workflow-parts.ts';
 
 /** The workflows of a Heddle. Their code is loaded with the first workflow that is listed or run. */
 export interface PreparedWorkflows {

@@ -5,11 +5,12 @@ import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunEngine } from '../../workflow/run/engine.ts';
 import type { RunParts } from '../../workflow/run/run-parts.ts';
 import { startRun } from '../../workflow/run/start-run.ts';
+import type { WorkflowLibrary } from '../workflows/workflow-library.ts';
+import type { WorkflowParts } from '../workflows/workflow-parts.ts';
 import type { WantedRun } from './begin-run.ts';
 import type { CallWorkflowOptions } from './call-workflow.ts';
 import { definitionPins } from './definition-pins.ts';
 import { openEngine } from './open-engine.ts';
-import type { WorkflowParts } from './prepare-workflows.ts';
 import { retainRuns } from './retain-runs.ts';
 import { runApprovals } from './run-approvals.ts';
 import { runCallers } from './run-caller.ts';
@@ -17,7 +18,6 @@ import type { RunSessions } from './run-sessions.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunsApiOptions } from './runs-api.ts';
 import { doubtsOf } from './steps-in-doubt.ts';
-import type { WorkflowLibrary } from './workflow-library.ts';
 
 export interface RunHostOptions {
   readonly parts: WorkflowParts;

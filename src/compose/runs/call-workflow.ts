@@ -51,7 +51,7 @@ export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCal
       const found = await untilRun({ watch, run: id, check: () => answerOf(id, call), signal, waitMs });
       return found ?? runWorking(await ownRun(id, call), call.target.servers[0]);
     } catch (thrown) {
-      // The caller of a request without a task has gone, so nobody could ever cancel the run.
+      // The caller of a request without a task has gone, and no other caller has the id of the run.
       if (call.signal.aborted && !options.closing.aborted && !call.acceptsTask) await cancel(id, call.caller.id);
       throw thrown;
     } finally {

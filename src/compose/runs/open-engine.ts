@@ -3,7 +3,7 @@ import { isProcessAlive, thisProcess } from '../../process/process-start.ts';
 import { advance } from '../../workflow/run/advance.ts';
 import type { AdvanceRun, RunEngine } from '../../workflow/run/engine.ts';
 import type { RunParts } from '../../workflow/run/run-parts.ts';
-import type { WorkflowParts } from './prepare-workflows.ts';
+import type { WorkflowParts } from '../workflows/workflow-parts.ts';
 
 /** Opens the engine of the store: the embedded one on SQLite, DBOS on Postgres. */
 export async function openEngine(

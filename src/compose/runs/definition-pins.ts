@@ -3,9 +3,9 @@ import { isObject } from '../../core/json.ts';
 import type { RunJournal } from '../../store/run-journal.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
-import { WORKFLOW_PREFIX } from './workflow-facts.ts';
-import type { WorkflowLibrary } from './workflow-library.ts';
-import { invalidWorkflow, unknownWorkflow } from './workflows-api.ts';
+import { WORKFLOW_PREFIX } from '../workflows/workflow-facts.ts';
+import type { WorkflowLibrary } from '../workflows/workflow-library.ts';
+import { invalidWorkflow, unknownWorkflow } from '../workflows/workflows-api.ts';
 
 /** A definition and those of the workflows that its steps may call. */
 export interface PinnedDefinition {

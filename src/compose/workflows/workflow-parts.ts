@@ -1,0 +1,13 @@
+import type { Handler } from '../../core/call.ts';
+import type { OpenApprovalFlow } from '../../govern/approve.ts';
+import type { Heddle } from '../../heddle.ts';
+import type { RunningParts } from '../running-parts.ts';
+
+/** The parts of an open Heddle that workflows use. */
+export interface WorkflowParts extends RunningParts {
+  readonly dispatch: Handler;
+  readonly browse: Heddle['catalog'];
+  readonly approvalFlow: OpenApprovalFlow;
+  /** Aborts when Heddle closes. */
+  readonly closing: AbortSignal;
+}
