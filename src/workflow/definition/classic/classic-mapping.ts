@@ -52,7 +52,7 @@ function toEntry(at: SourceValue): Mapping | undefined {
 }
 
 /** One reference or one literal counts by JavaScript truthiness; anything longer is CEL. */
-export const classicCondition: SourceField<StepCondition> = namedField('expression', (at) => {
+export const classicCondition: SourceField<StepCondition> = namedField('classicCondition', (at) => {
   const single = toSingle(at.value, at);
   return single ? at.in.from(at, { truthy: single }) : condition.read(at);
 });

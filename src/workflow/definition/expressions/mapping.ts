@@ -151,7 +151,7 @@ export const inputMapping: SourceField<Mapping> = namedField('input', (at) => {
   return isPossible ? toMapping(at) : refuse(at, 'an object, a reference or an expression');
 });
 
-export const condition: SourceField<StepCondition> = namedField('expression', (at) => toCel(at, 'bool'));
+export const condition: SourceField<StepCondition> = namedField('condition', (at) => toCel(at, 'bool'));
 
 /** A bare expression. One reference stays a reference. */
 export const expression: SourceField<Mapping> = namedField('expression', (at) => {

@@ -6,6 +6,7 @@ import {
   described,
   flagField,
   listField,
+  namedField,
   refuse,
   type SourceField,
   textField,
@@ -41,22 +42,19 @@ const retryFields = objectField(
   { required: ['max'], of: '`retry`', about: 'Repeats calls that are safe to repeat.' },
 );
 
-export const retry: SourceField<Retry> = {
-  schema: retryFields.schema,
-  read(at) {
-    const found = retryFields.read(at);
-    return (
-      found && {
-        max: found.max,
-        backoff: found.backoff ?? 'exponential',
-        initialMs: found.initial ?? RETRY_INITIAL_MS,
-        capMs: found.cap ?? Math.max(RETRY_CAP_MS, found.initial ?? 0),
-        jitter: found.jitter ?? true,
-        ...(found.on && { on: found.on }),
-      }
-    );
-  },
-};
+export const retry: SourceField<Retry> = namedField('retry', (at) => {
+  const found = retryFields.read(at);
+  return (
+    found && {
+      max: found.max,
+      backoff: found.backoff ?? 'exponential',
+      initialMs: found.initial ?? RETRY_INITIAL_MS,
+      capMs: found.cap ?? Math.max(RETRY_CAP_MS, found.initial ?? 0),
+      jitter: found.jitter ?? true,
+      ...(found.on && { on: found.on }),
+    }
+  );
+});
 
 export const onError = choiceField(['stop', 'skip', 'fallback'], 'Effect of a failure on the run. Default: stop.');
 
@@ -65,13 +63,13 @@ const toolUseFields = objectField(
   { required: ['tool'], of: 'a call of a tool', about: 'A call of a tool.' },
 );
 
-export const toolUse: SourceField<ToolUse> = {
-  schema: toolUseFields.schema,
-  read(at) {
-    const found = toolUseFields.read(at);
-    return found && at.in.from(at, { tool: found.tool, input: found.input ?? { value: {} } });
-  },
-};
+export const toolUse: SourceField<ToolUse> = namedField('toolUse', (at) => {
+  const found = toolUseFields.read(at);
+  return found && at.in.from(at, { tool: found.tool, input: found.input ?? { value: {} } });
+});
+
+/** The schemas of fields that many steps have. */
+export const SHARED_SCHEMAS = { retry: retryFields.schema, toolUse: toolUseFields.schema };
 
 /** The fields of every step but its fallback, which is a step again. */
 export const commonFields = {

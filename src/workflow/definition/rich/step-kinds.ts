@@ -44,7 +44,7 @@ export interface StepKind {
 /** A step or a value that stands in for a failed step. */
 const fallback: SourceField<NonNullable<StepBase['fallback']>> = {
   schema: {
-    anyOf: [{ $ref: '#/$defs/step' }, { $ref: '#/$defs/mapping' }],
+    anyOf: [{ $ref: '#/$defs/unnamedStep' }, { $ref: '#/$defs/mapping' }],
     description: 'Step or value that replaces a failed step.',
   },
   read(at) {
