@@ -33,15 +33,17 @@ const NO_CODE: SandboxRun = () => Promise.reject(new Error('This test runs no co
 export async function simulate(workflow: Workflow, world: World, options: SimulateOptions = {}): Promise<Simulation> {
   const { input = {}, runCode = NO_CODE } = options;
   const durable = new MemoryDurable(world, options);
-  let end: SimulatedEnd | undefined;
-  const running = interpret(workflow, input, { durable, runCode })
-    .then((done): SimulatedEnd => ({ status: 'succeeded', ...done }), failedRun)
-    .then((made) => {
-      end = made;
-      return made;
-    });
-  await durable.drive(() => end !== undefined);
-  const isSuspended = end === undefined;
+  let isOver = false;
+  const running = interpret(workflow, input, { durable, runCode }).then(
+    (done): SimulatedEnd => ({ status: 'succeeded', ...done }),
+    failedRun,
+  );
+  const onEnd = () => {
+    isOver = true;
+  };
+  running.then(onEnd, onEnd);
+  await durable.drive(() => isOver);
+  const isSuspended = !isOver;
   if (isSuspended) durable.interrupt();
   const made = await running;
   const tools = durable.calls.map(({ tool }) => tool);

@@ -98,13 +98,15 @@ function defaultsOf(schema: JsonObject | undefined): JsonObject {
 
 /** Runs the compensations of a run that stops. A cancellation does not abort them. */
 async function undo(execution: Execution, frame: Frame, failure: StepFailure): Promise<RunFailure> {
-  const { reason } = execution.durable.cancelled as { readonly reason: RunStop | undefined };
-  const stop: RunStop =
-    failure.isCancelled && reason
-      ? reason
-      : { status: failure.isCancelled ? 'cancelled' : 'failed', error: failure.error };
+  const stop = failure.isCancelled ? stopOf(execution, failure) : { status: 'failed' as const, error: failure.error };
   const errors = await compensate(execution, { ...frame, signal: new AbortController().signal });
   if (errors.length === 0) return new RunFailure(stop.status, stop.error, execution.executed);
   const details = { ...stop.error.details, compensations: errors.map((error): JsonObject => ({ ...error })) };
   return new RunFailure('compensation_failed', { ...stop.error, details }, execution.executed);
+}
+
+/** Returns the reason of a cancellation. */
+function stopOf({ durable }: Execution, { error }: StepFailure): RunStop {
+  const reason = durable.cancelled.reason as Partial<RunStop> | undefined;
+  return { status: reason?.status ?? 'cancelled', error: reason?.error ?? error };
 }
