@@ -14,6 +14,8 @@ const KEPT_WRITES = 10_000;
 /** A store that refuses the journal for so long must not stop the audit log as well. */
 const MAX_FAILING_MS = 30_000;
 
+const NONE: readonly JournalRows[] = [];
+
 interface QueuedWrite {
   readonly rows: JournalRows;
   readonly isUrgent: boolean;
@@ -61,9 +63,10 @@ export class JournalQueue implements JoinedWrites {
   }
 
   take(): readonly JournalRows[] {
+    this.isUrgent = false;
+    if (this.#queued.length === 0) return NONE;
     this.#taken = this.#queued;
     this.#queued = [];
-    this.isUrgent = false;
     return this.#taken.map(({ rows }) => rows);
   }
 

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { type FreshDatabase, freshSqlite, recordOf } from '../fixtures.ts';
@@ -45,3 +47,17 @@ verifies(
     expect(faults).toEqual([]);
   },
 );
+
+verifies('W5', 'a process that waits for nothing but a write lives until it is committed', async () => {
+  await store.runs.create(runOf('run_one'), [DEFINITION, INPUT], []);
+  const module = (name: string) => JSON.stringify(join(import.meta.dirname, '..', name));
+  const program = `import { openStore } from ${module('open-store.ts')};
+    import { claimOptions, writeOf } from ${module('runs/fixtures.ts')};
+    const store = await openStore({ location: ${JSON.stringify(database.location)} });
+    const [claimed] = await store.runQueue.claim(claimOptions());
+    await store.runs.append(writeOf(claimed, [1]), 'soon');
+    process.stdout.write('written');`;
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+  expect([stdout, status]).toEqual(['written', 0]);
+  expect(await store.runs.entries('run_one')).toEqual([entryOf(1)]);
+});
