@@ -65,7 +65,9 @@ async function batchesOf(
   { query, range }: Wanted,
   signal: AbortSignal,
 ): Promise<Batches> {
-  if (location === ':memory:') return (await import('./read-audit.ts')).readAudit(database.statements, query, range);
+  const { hasFewRows, readAudit } = await import('./read-audit.ts');
+  const table = database.statements;
+  if (location === ':memory:' || (await hasFewRows(table, range))) return readAudit(table, query, range);
   const { readInThread } = await import('./reader-thread.ts');
   return readInThread({ kind: 'read', location, query, range }, signal);
 }

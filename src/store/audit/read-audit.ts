@@ -28,6 +28,16 @@ export interface ReadRange {
   readonly from?: number;
 }
 
+/** Rows that are read faster here than a thread starts. */
+const FEW_ROWS = 5_000;
+
+/** Returns true if few rows are newer than the start of a range. */
+export async function hasFewRows(table: AuditTable, { from }: ReadRange): Promise<boolean> {
+  if (from === undefined) return false;
+  const { first, last } = await boundsOf(table, { since: from });
+  return last - first < FEW_ROWS;
+}
+
 /** Reads the matching rows in batches. Every batch is one short read. */
 export async function* readAudit(
   table: AuditTable,

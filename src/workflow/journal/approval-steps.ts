@@ -1,35 +1,52 @@
-import type { ApprovalAsk, ApprovalEnd } from '../run/durable.ts';
+import { HeddleError } from '../../core/errors.ts';
+import type { RunError } from '../../core/records/run.ts';
+import { type ApprovalAsk, type ApprovalEnd, RunInterrupted } from '../run/durable.ts';
 import type { RunContext } from './run-context.ts';
+import { toRunError } from './step-end.ts';
 import { settledApproval } from './wait-for-person.ts';
 
-/** Returns the operation of approval steps. */
-export function approvalSteps(context: RunContext) {
-  const { run, caller, parts, history, writer, activity, pauses, clock } = context;
+/** An approval step of a run. */
+export interface AskedStep {
+  readonly path: string;
+  readonly ask: ApprovalAsk;
+  readonly signal: AbortSignal;
+}
 
-  /** Requests the approval, unless an earlier execution did. */
-  async function requested(path: string, ask: ApprovalAsk): Promise<string> {
-    const found = history.approvals.get(path)?.id;
-    if (found !== undefined) return found;
+/** Waits for the decision about an approval step, or returns the recorded one. */
+export async function approveOnce(context: RunContext, step: AskedStep): Promise<ApprovalEnd> {
+  const { parts, history, writer, activity, pauses, clock } = context;
+  const { path, signal } = step;
+  const recorded = history.approvals.get(path);
+  if (recorded?.refused) throw refusal(recorded.refused);
+  if (recorded?.end) return recorded.end;
+  return activity.operate(async () => {
+    if (signal.aborted && !recorded) return { kind: 'cancelled' };
+    const approval = recorded?.id ?? (await requested(context, step));
+    const settled = await settledApproval(context, approval, signal);
+    if (!settled) await parts.approvals.withdraw(approval);
+    const end: ApprovalEnd = settled ?? { kind: 'cancelled' };
+    const at = 'at' in end ? end.at : clock();
+    writer.add('decided', path, { approval, at, end });
+    pauses.close(path, at);
+    return end;
+  });
+}
+
+/** Requests the approval. A refusal is recorded, so that a later execution goes the same way. */
+async function requested(context: RunContext, { path, ask }: AskedStep): Promise<string> {
+  const { run, caller, parts, writer, activity, pauses, clock } = context;
+  try {
     const approval = await parts.approvals.request({ run, path, ask, caller });
     writer.add('waiting', path, { approval });
     writer.flush();
     pauses.open(path, clock());
     return approval;
+  } catch (thrown) {
+    if (activity.isInterrupted) throw new RunInterrupted();
+    writer.add('decided', path, { at: clock(), refused: toRunError(HeddleError.from(thrown)) });
+    throw thrown;
   }
-
-  return async function approve(path: string, ask: ApprovalAsk, signal: AbortSignal): Promise<ApprovalEnd> {
-    const recorded = history.approvals.get(path)?.end;
-    if (recorded) return recorded;
-    return activity.operate(async () => {
-      if (signal.aborted && !history.approvals.has(path)) return { kind: 'cancelled' };
-      const approval = await requested(path, ask);
-      const settled = await settledApproval(context, approval, signal);
-      if (!settled) await parts.approvals.withdraw(approval);
-      const end: ApprovalEnd = settled ?? { kind: 'cancelled' };
-      const at = 'at' in end ? end.at : clock();
-      writer.add('decided', path, { approval, at, end });
-      pauses.close(path, at);
-      return end;
-    });
-  };
 }
+
+const refusal = ({ code, message, fix = '', details = {} }: RunError): HeddleError =>
+  new HeddleError(code as HeddleError['code'], message, { fix, details });

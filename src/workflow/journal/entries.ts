@@ -26,7 +26,13 @@ export interface EntryDetails {
   /** A call or an approval step waits for a person. */
   waiting: Partial<SendPlace> & { readonly approval?: string };
   /** A wait for a person is over, since the time `at`. */
-  decided: Partial<SendPlace> & { readonly approval?: string; readonly at: number; readonly end?: ApprovalEnd };
+  decided: Partial<SendPlace> & {
+    readonly approval?: string;
+    readonly at: number;
+    readonly end?: ApprovalEnd;
+    /** The approval could not be requested. */
+    readonly refused?: RunError;
+  };
   /** It is unknown whether the call happened; a person has to tell. */
   doubt: SendPlace & { readonly callId: string; readonly tool: string };
   resolved: SendPlace & Omit<RunResolution, 'path'> & { readonly by: string };

@@ -1,5 +1,5 @@
 import type { ServerContinuation } from '../../core/call.ts';
-import type { RunResolution } from '../../core/records/run.ts';
+import type { RunError, RunResolution } from '../../core/records/run.ts';
 import type { JournalEntry } from '../../store/run-journal.ts';
 import type { ApprovalEnd, RunStop, StepEnd, StoredValue } from '../run/durable.ts';
 import { type EntryDetails, type RunEntry, type SendPlace, toRunEntry } from './entries.ts';
@@ -17,6 +17,13 @@ export interface BegunCall extends SendPlace {
   readonly resolution?: Omit<RunResolution, 'path'>;
 }
 
+/** An approval step that was requested, or could not be. */
+export interface RecordedApproval {
+  readonly id?: string;
+  readonly end?: ApprovalEnd;
+  readonly refused?: RunError;
+}
+
 /** The recorded part of a run, by path. */
 export interface History {
   /** By path and attempt. */
@@ -28,7 +35,7 @@ export interface History {
   /** The paths of sleeps that have elapsed. */
   readonly fired: Set<string>;
   /** The approval steps. */
-  readonly approvals: Map<string, { readonly id: string; readonly end?: ApprovalEnd }>;
+  readonly approvals: Map<string, RecordedApproval>;
   /** The path and type of log lines. */
   readonly logged: Set<string>;
   /** The begins and ends of waits for a person, in order. */
@@ -90,11 +97,17 @@ function readCall(history: History, entry: RunEntry): void {
 function readApproval(history: History, entry: Extract<RunEntry, { readonly kind: 'waiting' | 'decided' }>): void {
   const { path, detail } = entry;
   const { approval: id, attempt } = detail;
-  if (id === undefined) return;
   const isDecided = entry.kind === 'decided';
-  if (attempt !== undefined) change(history, entry, { approval: { id, isDecided } });
-  else
-    history.approvals.set(path, { id, ...(entry.kind === 'decided' && entry.detail.end && { end: entry.detail.end }) });
+  if (attempt !== undefined) {
+    if (id !== undefined) change(history, entry, { approval: { id, isDecided } });
+    return;
+  }
+  const { end, refused } = isDecided ? entry.detail : {};
+  history.approvals.set(path, {
+    ...(id !== undefined && { id }),
+    ...(end && { end }),
+    ...(refused && { refused }),
+  });
 }
 
 function change(history: History, { path, detail }: RunEntry, facts: Partial<BegunCall>): void {

@@ -4,7 +4,7 @@ import type { JournalEntry, RunFence, StoredRun } from '../../store/run-journal.
 import { type Durable, RunInterrupted, type RunStop, type Sleep } from '../run/durable.ts';
 import type { RunParts } from '../run/run-parts.ts';
 import { Activity } from './activity.ts';
-import { approvalSteps } from './approval-steps.ts';
+import { approveOnce } from './approval-steps.ts';
 import { runDoubts } from './doubts.ts';
 import { runEvents } from './events.ts';
 import { findIntents } from './find-intents.ts';
@@ -108,7 +108,7 @@ function operations(context: OwnContext, values: Map<string, Json>): Durable {
 
   return {
     call: (path, call) => callOnce(context, path, call),
-    approve: approvalSteps(context),
+    approve: (path, ask, signal) => approveOnce(context, { path, ask, signal }),
     sleep: (path, sleep) => slept(context, path, sleep),
     record,
     recorded: (path) => (history.fired.has(path) ? true : values.get(path)),

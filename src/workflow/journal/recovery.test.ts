@@ -1,0 +1,147 @@
+import { describe, expect } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import type { ToolStep } from '../definition/canonical.ts';
+import { aCallStep, aWorkflow } from '../fixtures.ts';
+import { completeWith, type RunBench, runBench } from './fixtures.ts';
+
+/** Begins a run of one call, and kills the process at a point of the call. */
+async function crashed(bench: RunBench, tool: string, at: 'intent' | 'response', rest: Partial<ToolStep> = {}) {
+  const run = await bench.create(aWorkflow([{ ...aCallStep(tool), ...rest } as ReturnType<typeof aCallStep>]));
+  if (at === 'intent') bench.killAfter(1, 'started');
+  const sent = () => completeWith({ sent: bench.called(run).length });
+  bench.respond(tool, () => {
+    if (at === 'response') bench.kill();
+    return sent();
+  });
+  expect(await bench.advance(run)).toEqual({ kind: 'lost' });
+  bench.respond(tool, sent);
+  return run;
+}
+
+describe('after a crash, a call', () => {
+  verifies('W5', 'that was begun and never sent is sent with the same id', async () => {
+    const bench = await runBench();
+    const run = await crashed(bench, 'write', 'intent');
+    expect(bench.reached).toEqual([]);
+    const started = (await bench.entries(run)).find((entry) => entry.kind === 'started');
+    expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+    expect(bench.reached).toMatchObject([{ tool: 'write', id: started?.detail.callId }]);
+  });
+
+  verifies('W5', 'that may be repeated is sent again with the same id and key', async () => {
+    const bench = await runBench();
+    const cases = [
+      ['read', {}],
+      ['put', {}],
+      ['write', { idempotency: 'auto' }],
+      ['write', { idempotency: { value: 'order-7' } }],
+    ] as const;
+    for (const [tool, rest] of cases) {
+      const run = await crashed(bench, tool, 'response', rest);
+      expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+      const [first, second, ...more] = bench.reached.splice(0);
+      expect([second, more]).toEqual([first, []]);
+      expect(first?.key).toEqual('idempotency' in rest && rest.idempotency !== 'auto' ? 'order-7' : expect.any(String));
+    }
+  });
+
+  verifies('W5', 'that may have happened is in doubt and not sent again', async () => {
+    const bench = await runBench();
+    const run = await crashed(bench, 'write', 'response');
+    expect(await bench.advance(run)).toEqual({ kind: 'suspended' });
+    expect(await bench.get(run)).toMatchObject({ status: 'in_doubt' });
+    expect(await bench.advance(run)).toEqual({ kind: 'suspended' });
+    expect(bench.called(run)).toEqual(['write']);
+    const doubts = (await bench.entries(run)).filter(({ kind }) => kind === 'doubt');
+    expect(doubts).toMatchObject([{ path: 'write', detail: { tool: 'write', callId: bench.reached[0]?.id } }]);
+  });
+
+  verifies('W5', 'in doubt is settled by a person: it happened, it did not, or it is tried again', async () => {
+    const bench = await runBench();
+    const resolutions = [
+      [{ how: 'happened', result: { sent: 7 } }, 1, { sent: 7 }],
+      [{ how: 'happened' }, 1, {}],
+      [{ how: 'not-happened' }, 2, { sent: 2 }],
+      [{ how: 'retry', path: 'write' }, 2, { sent: 2 }],
+    ] as const;
+    for (const [resolution, sent, output] of resolutions) {
+      const run = await crashed(bench, 'write', 'response');
+      await bench.advance(run);
+      await bench.store.runs.signal(run.id, { kind: 'resolve', by: 'ops', detail: resolution });
+      expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+      expect(await bench.get(run)).toMatchObject({ status: 'succeeded' });
+      expect(await bench.output(run)).toMatchObject(output);
+      expect(new Set(bench.reached.splice(0).map(({ id }) => id)).size).toBe(sent);
+      const resolved = (await bench.entries(run)).find(({ kind }) => kind === 'resolved');
+      expect(resolved).toMatchObject({ path: 'write', detail: { how: resolution.how, by: 'ops' } });
+    }
+  });
+
+  verifies('W5', 'in doubt is sent again or fails if its step says so', async () => {
+    const bench = await runBench();
+    const again = await crashed(bench, 'write', 'response', { onInDoubt: 'retry' });
+    expect(await bench.advance(again)).toEqual({ kind: 'ended' });
+    expect(bench.called(again)).toEqual(['write', 'write']);
+    const failing = await crashed(bench, 'write', 'response', { onInDoubt: 'fail' });
+    expect(await bench.advance(failing)).toEqual({ kind: 'ended' });
+    expect(await bench.get(failing)).toMatchObject({ status: 'failed', error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(bench.called(failing)).toEqual(['write']);
+  });
+
+  verifies('W5', 'that a server runs as a task is followed, and not sent again', async () => {
+    const bench = await runBench();
+    const run = await bench.create(aWorkflow([aCallStep('write')]));
+    let polls = 0;
+    bench.respond('write', ({ continuation }) => {
+      if (continuation?.kind !== 'task') {
+        const next = { kind: 'task', server: 'demo', taskId: 't1', pollMs: 1 } as const;
+        return { kind: 'working', task: {}, continuation: next };
+      }
+      polls++;
+      if (polls === 1) bench.kill();
+      return completeWith({ task: continuation.taskId });
+    });
+    expect(await bench.advance(run)).toEqual({ kind: 'lost' });
+    expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+    expect(await bench.output(run)).toEqual({ task: 't1' });
+    expect(bench.called(run)).toEqual(['write']);
+  });
+
+  verifies('W5', 'with a recorded end is never sent again', async () => {
+    const bench = await runBench();
+    const run = await bench.create(aWorkflow([aCallStep('write'), aCallStep('write2')]));
+    bench.respond('write2', () => {
+      bench.kill();
+      return completeWith({});
+    });
+    await bench.advance(run);
+    await bench.advance(run);
+    expect(bench.called(run)).toEqual(['write', 'write2']);
+  });
+
+  verifies('W5', 'of a run whose key was revoked is not made', async () => {
+    const bench = await runBench();
+    const run = await crashed(bench, 'read', 'response');
+    const revoked = { ...bench.parts, callerOf: async () => undefined };
+    Object.assign(bench.parts, revoked);
+    expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+    expect(await bench.get(run)).toMatchObject({ status: 'failed', error: { code: 'PERMISSION_DENIED' } });
+    expect(bench.called(run)).toEqual(['read']);
+  });
+
+  verifies('W5', 'of a newer interpreter is not touched', async () => {
+    const bench = await runBench();
+    const run = await bench.create(aWorkflow([aCallStep('write')]));
+    await bench.store.committed(`UPDATE runs SET interpreter = 99`);
+    expect(await bench.advance(run)).toEqual({ kind: 'too-new' });
+    expect((await bench.entries(run)).map(({ kind }) => kind)).toEqual(['created']);
+  });
+
+  verifies('W5', 'is in doubt if the audit records of its time were removed', async () => {
+    const bench = await runBench();
+    const run = await crashed(bench, 'write', 'intent');
+    await bench.store.audit.prune(Date.now() + 1000, { always: true });
+    expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
+    expect(await bench.get(run)).toMatchObject({ status: 'in_doubt' });
+  });
+});
