@@ -68,7 +68,7 @@ async function readText(file: string, found: Stats, maxBytes: number): Promise<T
 }
 
 /** Reads a text file of limited size, with its version just before. The reason of a failure is a phrase. */
-export async function readTextFile(
+export async function readLimitedText(
   file: string,
   maxBytes: number,
 ): Promise<TextReading & { readonly version: string }> {

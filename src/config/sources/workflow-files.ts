@@ -2,7 +2,7 @@ import { basename, dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { JsonObject } from '../../core/call.ts';
 import type { LoadedWorkflow, Problem, Scope, SourceFile, SourceLocation, Untrusted } from '../config.ts';
 import type { Layer } from '../read/layer.ts';
-import { readTextFile } from '../read/read-file.ts';
+import { readLimitedText } from '../read/read-file.ts';
 import { loadDefinition } from './load-definition.ts';
 import type { SourceFolder } from './source-folders.ts';
 import type { Trust } from './trust.ts';
@@ -90,7 +90,7 @@ interface WorkflowReading {
 async function readOne(one: NamedWorkflow, sources: WorkflowSources): Promise<WorkflowReading> {
   const { file, needsTrust, ...named } = one;
   if (file === undefined) return { workflow: named };
-  const reading = await readTextFile(file, MAX_BYTES);
+  const reading = await readLimitedText(file, MAX_BYTES);
   const { version } = reading;
   const source: SourceFile = { file, scope: one.scope, version, state: 'text' in reading ? 'found' : 'absent' };
   if ('reason' in reading) return { file: source, problem: unreadable(one, file, reading.reason) };

@@ -7,7 +7,7 @@ import type { StepLimits } from './step-limits.ts';
 
 const MAX_PROBLEMS = 100;
 
-/** One value of a definition, with its path and the step that it belongs to. */
+/** A value of a definition, with its path and the step that it belongs to. */
 export interface SourceValue {
   readonly value: Json;
   readonly path: SourcePath;

@@ -51,7 +51,7 @@ function toEntry(at: SourceValue): Mapping | undefined {
   }
 }
 
-/** One reference or one literal counts by JavaScript truthiness; anything longer is CEL. */
+/** A single reference or literal counts by JavaScript truthiness; anything longer is CEL. */
 export const classicCondition: SourceField<StepCondition> = namedField('classicCondition', (at) => {
   const single = toSingle(at.value, at);
   return single ? at.in.from(at, { truthy: single }) : condition.read(at);

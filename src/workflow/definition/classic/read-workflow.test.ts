@@ -15,7 +15,7 @@ function stepOf(step: JsonObject, rest?: JsonObject) {
 const ref = (text: string, name: string, ...parts: readonly (string | number)[]) => ({ ref: { name, parts, text } });
 const call = (id: string, tool = 'echo') => ({ id, onError: 'stop', kind: 'tool', tool, input: { value: {} } });
 
-/** One classic step per type, as it is written in camelCase and in snake_case, and its canonical form. */
+/** A classic step of each type, as it is written in camelCase and in snake_case, and its canonical form. */
 const GOLDEN: readonly (readonly [type: string, camel: JsonObject, snake: JsonObject, canonical: object])[] = [
   [
     'sequential',

@@ -35,7 +35,7 @@ export type ClassicBase = WithRequired<typeof baseFields, never>;
 
 const reference = (name: string): Mapping => ({ ref: { name, parts: [], text: `$${name}` } });
 
-/** One step or a list of steps. Those without an id are named after the step around them. */
+/** A step or a list of steps. Those without an id are named after the step around them. */
 const steps: SourceField<readonly Step[]> = namedField('classicSteps', (at) =>
   readSteps(at, (index) => `${ownId(at)}-${index + 1}`),
 );

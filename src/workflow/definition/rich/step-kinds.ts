@@ -35,7 +35,7 @@ const KIND_KEYS = [
 ] as const;
 const MAX_CASES = 100;
 
-/** One kind of step: its keys, and the way in which its own part of the canonical step is made of them. */
+/** A kind of step: its keys, and the way in which its own part of the canonical step is made of them. */
 export interface StepKind {
   readonly fields: SourceField<object>;
   toStep(values: never, at: SourceValue): object | undefined;
