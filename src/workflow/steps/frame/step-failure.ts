@@ -30,6 +30,11 @@ export class StepFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
+  /** The code of the error, for the code of a step that catches it. */
+  get code(): string {
+    return this.error.code;
+  }
+
   get isCancelled(): boolean {
     return this.error.code === CANCELLED;
   }
