@@ -16,6 +16,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/until.ts': 'has the deadline of a test that fails',
   'test/house/measured.test.ts': 'names what it looks for',
   'test/e2e/elicitation.test.ts': 'waits in soak runs only',
+  'src/agent/code/run-code.test.ts': 'is in the code that the test runs',
   'test/house/start.test.ts': 'is in the program that the test starts, which ends by itself',
   'test/servers/eliciting-server.ts': 'sends a notification after the response, as a server does',
   'test/servers/conformance-fixture-tasks.ts': 'takes the time that the conformance suite demands',

@@ -5,7 +5,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Mapping, Reference, StepCondition } from '../definition/canonical.ts';
-import { expressionFailed, resolveReference } from './resolve-reference.ts';
+import { expressionFailed, followReference } from './follow-reference.ts';
 import type { RunScope } from './run-scope.ts';
 import { isSkippedView } from './step-view.ts';
 
@@ -38,7 +38,7 @@ type Leaf = Exclude<Mapping, { readonly object: unknown } | { readonly list: unk
 
 function evaluateLeaf(mapping: Leaf, scope: RunScope): Json {
   if ('value' in mapping) return mapping.value;
-  if ('ref' in mapping) return resolveReference(mapping.ref, scope);
+  if ('ref' in mapping) return followReference(mapping.ref, scope);
   if ('cel' in mapping) return evaluateCel(mapping.cel, scope);
   return evaluateTemplate(mapping.template, scope);
 }
@@ -86,7 +86,7 @@ function evaluateCel(source: string, scope: RunScope): Json {
   if ('value' in result) return result.value;
   const [name, ...parts] = result.missing ?? [];
   // The reference has the same problem, and its error names the nearest match.
-  if (typeof name === 'string') resolveReference({ name, parts, text: textOf(name, parts) }, scope);
+  if (typeof name === 'string') followReference({ name, parts, text: textOf(name, parts) }, scope);
   throw expressionFailed(`${shownSource(source)} has no value: ${result.failure}`, 'Correct the expression.');
 }
 

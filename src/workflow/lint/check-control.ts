@@ -1,11 +1,11 @@
 import type { Mapping, ParallelStep, Step, StepCondition } from '../definition/canonical.ts';
 import { stepsIn, toolUsesOf } from '../definition/steps-in.ts';
 import { readsIn } from '../expressions/evaluate-mapping.ts';
-import type { Finding } from './check-reads.ts';
+import type { LintFinding } from './check-reads.ts';
 import type { SchemaContext } from './result-schema.ts';
 
 /** Finds steps that never run, races with side effects and loops that never end. */
-export function checkControl(step: Step, context: SchemaContext): readonly Finding[] {
+export function checkControl(step: Step, context: SchemaContext): readonly LintFinding[] {
   const never =
     step.if && constantOf(step.if) === false
       ? [unreachable(`The step \`${step.id}\` never runs: its \`if\` is false.`)]
@@ -22,7 +22,7 @@ export function checkControl(step: Step, context: SchemaContext): readonly Findi
   }
 }
 
-const unreachable = (message: string): Finding => ({
+const unreachable = (message: string): LintFinding => ({
   level: 'warning',
   code: 'STEP_UNREACHABLE',
   message,
@@ -39,7 +39,7 @@ function constantOf(condition: StepCondition): boolean | undefined {
   return 'value' in mapping ? Boolean(mapping.value) : undefined;
 }
 
-function checkCases({ id, cases, else: otherwise }: Extract<Step, { kind: 'switch' }>): readonly Finding[] {
+function checkCases({ id, cases, else: otherwise }: Extract<Step, { kind: 'switch' }>): readonly LintFinding[] {
   const values = cases.map(({ when }) => constantOf(when));
   const always = values.indexOf(true);
   const found = values.flatMap((value, index) =>
@@ -52,7 +52,7 @@ function checkCases({ id, cases, else: otherwise }: Extract<Step, { kind: 'switc
 }
 
 /** A branch that loses a race is cancelled, and its call may have had effects. */
-function checkRace(step: Step & ParallelStep, { describe, form }: SchemaContext): readonly Finding[] {
+function checkRace(step: Step & ParallelStep, { describe, form }: SchemaContext): readonly LintFinding[] {
   if ((step.mode !== 'first' && step.mode !== 'majority') || step.allowSideEffects) return [];
   const uses = step.branches.flatMap(({ steps }) => [...stepsIn(steps)].flatMap(toolUsesOf));
   const names = [...new Set(uses.map(({ tool }) => tool))];
@@ -67,7 +67,7 @@ function checkRace(step: Step & ParallelStep, { describe, form }: SchemaContext)
 }
 
 /** Finds a loop whose condition cannot change: it reads nothing that its body changes. */
-function checkLoop(step: Extract<Step, { kind: 'loop' }>): readonly Finding[] {
+function checkLoop(step: Extract<Step, { kind: 'loop' }>): readonly LintFinding[] {
   const condition = 'while' in step.test ? step.test.while : step.test.until;
   const constant = constantOf(condition);
   if (constant === false && 'while' in step.test) return [unreachable(`The body of \`${step.id}\` never runs.`)];

@@ -9,10 +9,10 @@ import type { LintScope } from './lint-scope.ts';
 import {
   isOpaque,
   type KnownSchema,
+  permittedTypes,
   type SchemaContext,
   schemaOfName,
   schemaOfPath,
-  typesOf,
 } from './result-schema.ts';
 
 /** A part of a mapping that does not fit the schema of a tool. */
@@ -136,7 +136,7 @@ function compareItems(list: readonly Mapping[], schema: KnownSchema, at: At): re
 
 /** Returns undefined if the schema permits a type. */
 function checkTypes(type: string, node: Mapping, schema: KnownSchema, at: At): readonly MappingProblem[] | undefined {
-  const permitted = typesOf(schema);
+  const permitted = permittedTypes(schema);
   if (!permitted || permitted.has(type) || isNumber(type, permitted)) return undefined;
   const place = at.field === '' ? 'The input' : `\`${at.field}\``;
   const message = `${place} of ${at.tool} is ${[...permitted].join(' or ')}, and this is ${type}.`;
@@ -168,5 +168,5 @@ function typesOfMapping(mapping: Mapping, { scope, context }: At): ReadonlySet<s
   const known = read && scope.find(read.name);
   if (!read || !known) return undefined;
   const path = schemaOfPath(schemaOfName(known, context), read.parts);
-  return 'schema' in path ? typesOf(path.schema) : undefined;
+  return 'schema' in path ? permittedTypes(path.schema) : undefined;
 }

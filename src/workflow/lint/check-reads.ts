@@ -6,7 +6,7 @@ import { type SchemaContext, schemaOfName, schemaOfPath } from './result-schema.
 import type { LintPlace } from './walk-scopes.ts';
 
 /** A finding without its place. */
-export interface Finding {
+export interface LintFinding {
   readonly level: 'error' | 'warning';
   readonly code: string;
   readonly message: string;
@@ -23,17 +23,17 @@ export function checkReads(
   place: LintPlace,
   mapping: Mapping | StepCondition,
   context: ReadContext,
-): readonly Finding[] {
+): readonly LintFinding[] {
   return readsIn(mapping).flatMap((read) => checkRead(place, read, context));
 }
 
-function checkRead(place: LintPlace, read: MappingRead, context: ReadContext): readonly Finding[] {
+function checkRead(place: LintPlace, read: MappingRead, context: ReadContext): readonly LintFinding[] {
   const known = place.scope.find(read.name);
   if (!known) return [unknownName(place, read, context)];
   return [...skippable(place, read, known), ...unknownField(read, known, context)];
 }
 
-function unknownName({ step, path, scope }: LintPlace, { name, text }: MappingRead, { ids }: ReadContext): Finding {
+function unknownName({ step, path, scope }: LintPlace, { name, text }: MappingRead, { ids }: ReadContext): LintFinding {
   const shown = `\`${text}\``;
   if (path.split('/').includes(name) || step?.id === name) {
     const message = `${shown} refers to the step \`${name}\` from inside of it, and it has no result yet.`;
@@ -54,7 +54,7 @@ function skippable(
   { tested }: LintPlace,
   { name, parts, text, isOptional }: MappingRead,
   known: LintName,
-): readonly Finding[] {
+): readonly LintFinding[] {
   const isResult = parts.length === 0 || parts[0] === 'result';
   if (!('step' in known) || !known.mayBeSkipped || isOptional || !isResult || tested.has(name)) return [];
   const message = `\`${text}\` has no value if the step \`${name}\` is skipped.`;
@@ -66,7 +66,7 @@ function unknownField(
   { parts, text, isOptional }: MappingRead,
   known: LintName,
   context: SchemaContext,
-): readonly Finding[] {
+): readonly LintFinding[] {
   const path = schemaOfPath(schemaOfName(known, context), parts);
   if ('schema' in path || (isOptional && !path.isCertain)) return [];
   const meant = closest(path.missing, path.fields);

@@ -5,7 +5,7 @@ import type { Places } from '../definition/compilation.ts';
 import { stepsIn } from '../definition/steps-in.ts';
 import { checkControl } from './check-control.ts';
 import { checkMapping } from './check-mapping.ts';
-import { checkReads, type Finding } from './check-reads.ts';
+import { checkReads, type LintFinding } from './check-reads.ts';
 import { type EstimateContext, estimateRun } from './estimate-run.ts';
 import { findSecrets } from './find-secrets.ts';
 import type { DescribeTool, SchemaContext } from './result-schema.ts';
@@ -25,7 +25,7 @@ export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<Lin
   const schemas: SchemaContext = { form: workflow.form, describe: known };
   const reads = { ...schemas, ids: new Set([...stepsIn(workflow.steps)].map(({ id }) => id)) };
 
-  function report(place: LintPlace, finding: Finding, node?: object): void {
+  function report(place: LintPlace, finding: LintFinding, node?: object): void {
     if (problems.length >= MAX_PROBLEMS) return;
     const at = (node && context.places(node)) ?? (place.step && context.places(place.step));
     problems.push({ ...finding, ...(place.path !== '' && { path: place.path }), ...(at && { at }) });
@@ -67,7 +67,7 @@ function remembered(describe: DescribeTool): DescribeTool {
 }
 
 /** Checks the tools of code and the workflow that a step calls. */
-function checkCalled(step: Step, name: string, { describe, workflow }: EstimateContext): readonly Finding[] {
+function checkCalled(step: Step, name: string, { describe, workflow }: EstimateContext): readonly LintFinding[] {
   if (step.kind === 'code') return step.tools.flatMap((tool) => checkTool(tool, describe));
   if (step.kind !== 'workflow' || !workflow) return [];
   if (!workflow(step.workflow)) {
@@ -87,7 +87,7 @@ function reaches(from: string, to: string, find: (name: string) => Workflow | un
   return steps.some((step) => step.kind === 'workflow' && reaches(step.workflow, to, find, seen));
 }
 
-function checkTool(tool: string, describe: DescribeTool): readonly Finding[] {
+function checkTool(tool: string, describe: DescribeTool): readonly LintFinding[] {
   const target = describe(tool);
   if (!target) {
     const message = `There is no tool \`${tool}\` that you may call.`;
@@ -102,7 +102,7 @@ function checkUse(
   { scope }: LintPlace,
   { tool, input }: ToolUse,
   context: SchemaContext,
-): readonly { readonly finding: Finding; readonly node?: object }[] {
+): readonly { readonly finding: LintFinding; readonly node?: object }[] {
   const unusable = checkTool(tool, context.describe);
   const schema = context.describe(tool)?.definition.inputSchema;
   if (unusable.length > 0 || !isObject(schema)) return unusable.map((finding) => ({ finding }));

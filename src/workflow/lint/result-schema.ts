@@ -94,7 +94,7 @@ export function schemaOfPath(schema: KnownSchema, parts: Reference['parts']): Pa
     const items = schemaOfPath(itemsOf(schema), rest);
     return 'schema' in items ? { schema: { type: 'array', items: items.schema } } : items;
   }
-  if (typeof part === 'number' || typesOf(schema)?.has('array')) return schemaOfPath(itemsOf(schema), rest);
+  if (typeof part === 'number' || permittedTypes(schema)?.has('array')) return schemaOfPath(itemsOf(schema), rest);
   const properties = isObject(schema.properties) ? schema.properties : undefined;
   const found = properties && Object.hasOwn(properties, part) ? properties[part] : undefined;
   if (isObject(found)) return schemaOfPath(found, rest);
@@ -110,7 +110,7 @@ export const isOpaque = (schema: KnownSchema): boolean =>
   ['$ref', '$dynamicRef', 'anyOf', 'oneOf', 'allOf', 'if', 'not'].some((key) => schema[key] !== undefined);
 
 /** Returns the types that a schema permits; undefined if it permits any. */
-export function typesOf(schema: KnownSchema): ReadonlySet<string> | undefined {
+export function permittedTypes(schema: KnownSchema): ReadonlySet<string> | undefined {
   if (isOpaque(schema)) return undefined;
   if (typeof schema.type === 'string') return new Set([schema.type]);
   return Array.isArray(schema.type) ? new Set(schema.type as readonly string[]) : undefined;
