@@ -8,4 +8,7 @@ export async function runGroup(execution: Execution, frame: Frame, step: StepBas
 }
 
 /** Returns the result of the last step that has one. */
-export const resultOf = (last: StepState | undefined): StepDone => ({ result: last?.result ?? lazy(null) });
+export const resultOf = (last: StepState | undefined): StepDone => ({
+  result: last?.result ?? lazy(null),
+  ...(last?.isDefaultFallback && { isDefaultFallback: true }),
+});

@@ -150,7 +150,7 @@ function numbered(node: FlowNode, count: number): FlowNode {
   return {
     ...{ ...node, id: `s${count}` },
     ...(node.timeoutMs !== undefined && { timeoutMs: apart(node.timeoutMs) }),
-    ...(node.kind === 'wait' && { ms: apart(node.ms) }),
+    ...(node.kind === 'wait' && { ms: apart(node.ms) + 50 }),
   };
 }
 

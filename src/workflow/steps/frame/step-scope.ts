@@ -21,6 +21,8 @@ export interface StepDone {
   readonly fields?: JsonObject;
   /** The steps inside, which `output` and `compensate` see. */
   readonly inner?: StepScope;
+  /** True if the result is the classic `{fallback: true, error}`. It wins no race and no vote. */
+  readonly isDefaultFallback?: boolean;
   /** True if no case of a switch held. */
   readonly isSkipped?: boolean;
 }
@@ -28,8 +30,6 @@ export interface StepDone {
 /** The state of a step that has ended without stopping the run. */
 export interface StepState extends StepDone {
   readonly status: 'ok' | 'skipped';
-  /** True if the result is the classic `{fallback: true, error}`. It wins no race and no vote. */
-  readonly isDefaultFallback?: boolean;
   /** The error of a step that was skipped or replaced because it failed. */
   readonly error?: RunError;
   readonly attempts: number;
