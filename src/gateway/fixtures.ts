@@ -37,6 +37,8 @@ interface TestGatewayOptions {
   readonly onCall?: (call: Call) => void;
   /** Environment variables; none by default. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Executes runs that other processes have left. */
+  readonly runs?: boolean;
 }
 
 export interface GatewayUnderTest {
@@ -71,8 +73,8 @@ export interface TestResponse {
 export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promise<GatewayUnderTest> {
   const folder = options.folder ?? (await temporaryFolder());
   const { clock = Date.now } = options;
-  const { servers = {}, config = {}, env = {} } = options;
-  const opened = await temporaryHeddle({ folder, env, config, servers });
+  const { servers = {}, config = {}, env = {}, runs = false } = options;
+  const opened = await temporaryHeddle({ folder, env, config, servers, runs });
   const { onCall = () => {} } = options;
   const heddle: Heddle = {
     ...opened,

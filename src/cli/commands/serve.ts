@@ -38,7 +38,7 @@ export const serve: Command = {
     const client = await readIntroduction({ input: stdin, output: stdout }, signal);
     const user = { principal: local.id, ...client, hasOneConnection: true } as const;
     await withHeddle(
-      { ...openOptions(input), user, watch: true, checkpoints: true, onProblems: printProblems },
+      { ...openOptions(input), user, watch: true, checkpoints: true, runs: true, onProblems: printProblems },
       async (heddle) => {
         const profile = chooseProfile(input, heddle);
         const caller = { ...local, via: 'gateway' as const, ...(profile !== undefined && { profile }) };

@@ -58,6 +58,7 @@ export const up: Command = {
       ...openOptions(input),
       watch: true,
       checkpoints: true,
+      runs: true,
       onProblems: printProblems,
     });
     try {

@@ -3,6 +3,7 @@ import type { Caller, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Change } from '../../core/records/server-status.ts';
 import type { Runs, Workflows } from '../../core/records/workflow-api.ts';
+import type { RunJournal } from '../../store/run-journal.ts';
 import type { FunctionServer } from '../../upstream/transports/connect-function.ts';
 import { auditedChanges } from '../audited-change.ts';
 import type { WantedRun } from '../runs/begin-run.ts';
@@ -12,7 +13,7 @@ import { runSessions } from '../runs/run-sessions.ts';
 import { watchRuns } from '../runs/run-watch.ts';
 import { runsApi } from '../runs/runs-api.ts';
 import { connectNamedServers } from './named-servers.ts';
-import { workflowLibrary } from './workflow-library.ts';
+import { type WorkflowLibrary, workflowLibrary } from './workflow-library.ts';
 import type { WorkflowParts } from './workflow-parts.ts';
 import { workflowsApi } from './workflows-api.ts';
 
@@ -20,7 +21,7 @@ import { workflowsApi } from './workflows-api.ts';
 export interface OpenWorkflows {
   /** The server whose tools are the workflows. */
   readonly server: FunctionServer;
-  readonly workflows: Omit<Workflows, 'lint' | 'plan' | 'toMermaid'>;
+  readonly workflows: Workflows;
   readonly runs: Omit<Runs, 'retry'>;
   /** Compiles the workflows of a changed configuration. */
   refresh(): void;
@@ -51,6 +52,8 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
     visibleTo: visibleNames(parts),
     publish: publisher(parts, library.refresh),
     describe: (by, tool, signal) => parts.browse.describe(by, tool, signal).catch(() => undefined),
+    decide: (by, target, sent) => active().decide(by, target, sent),
+    clock: wallClock,
     audited: audited('workflows'),
   });
   void followTools(parts, library.refresh);
@@ -66,9 +69,33 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
     workflows,
     runs: runsApi({ ...parts, ...execution, watch, wanted, enter, audited: audited('runs') }),
     refresh: library.refresh,
-    pickUpRuns: async () => void (await execution.engine()),
+    pickUpRuns: () => pickUpRuns({ journal: store.runs, library, closing, engine: execution.engine }),
     close: execution.close,
   };
+}
+
+interface PickUpOptions {
+  readonly journal: RunJournal;
+  readonly library: WorkflowLibrary;
+  readonly closing: AbortSignal;
+  readonly engine: () => Promise<unknown>;
+}
+
+/** Opens the engine, which picks up runs, once there is a workflow or an open run. Without both it costs nothing. */
+async function pickUpRuns({ journal, library, closing, engine }: PickUpOptions): Promise<void> {
+  const isNeeded = async () => library.all().size > 0 || (await journal.list({ status: 'open', limit: 1 })).length > 0;
+  const found = Promise.withResolvers<void>();
+  const check = () =>
+    void isNeeded().then(
+      (needed) => needed && found.resolve(),
+      () => {},
+    ); // The next change checks again.
+  const ends = [journal.watch(check), library.watch(check)];
+  closing.addEventListener('abort', () => found.resolve(), { once: true });
+  check();
+  await found.promise;
+  for (const end of ends) end();
+  if (!closing.aborted) await engine();
 }
 
 /** Finds the facts of a tool in the shared catalog, by any name that a call accepts. */

@@ -24,10 +24,14 @@ export function prepareWorkflows(parts: Omit<WorkflowParts, 'closing'>): Prepare
   };
   const onReload = () => void opened?.then(({ refresh }) => refresh()).catch(() => {}); // The call that needed it failed.
   parts.workflowBuiltIn.attach(async () => (await open()).server, onReload);
-  if (parts.options.runs) void open().then(({ pickUpRuns }) => pickUpRuns(), parts.options.onProblems && (() => {}));
+  // Without the engine of the store, runs stay where they are; a call that begins one fails with the reason.
+  if (parts.options.runs)
+    void open()
+      .then(({ pickUpRuns }) => pickUpRuns())
+      .catch(() => {});
   return {
     api: {
-      workflows: lazily(WORKFLOWS, async () => (await open()).workflows as Workflows),
+      workflows: lazily(WORKFLOWS, async () => (await open()).workflows),
       runs: lazily(RUNS, async () => (await open()).runs as Runs),
     },
     async close() {

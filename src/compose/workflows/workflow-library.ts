@@ -14,6 +14,9 @@ export interface KnownWorkflow extends CompiledWorkflow {
   readonly isRegistered: boolean;
 }
 
+/** A workflow without errors. */
+export type ValidWorkflow = CompiledWorkflow & Required<Pick<CompiledWorkflow, 'workflow' | 'digest' | 'name'>>;
+
 export interface WorkflowLibraryOptions {
   /** Returns the sources of the configuration. The first of a name wins. */
   readonly configured: () => readonly WorkflowSource[];

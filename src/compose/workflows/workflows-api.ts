@@ -1,5 +1,5 @@
 import { requireRole } from '../../core/call/caller.ts';
-import type { Caller, JsonObject, Role, Target } from '../../core/call.ts';
+import type { Caller, JsonObject, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { WorkflowSource, WorkflowSummary } from '../../core/records/workflow.ts';
 import type { WorkflowChoice, Workflows } from '../../core/records/workflow-api.ts';
@@ -8,19 +8,17 @@ import { oneLine } from '../../core/text/visible-text.ts';
 import type { CompiledWorkflow } from '../../workflow/definition/compile-workflow.ts';
 import { countSteps } from '../../workflow/definition/walk-steps.ts';
 import type { AuditedChange } from '../audited-change.ts';
+import { type ExamineOptions, lintOne, planOne } from './examine-workflow.ts';
 import { UNKNOWN_FACTS } from './workflow-facts.ts';
-import type { KnownWorkflow, WorkflowLibrary } from './workflow-library.ts';
+import type { KnownWorkflow, ValidWorkflow, WorkflowLibrary } from './workflow-library.ts';
 
-export interface WorkflowsApiOptions {
-  readonly library: WorkflowLibrary;
+export interface WorkflowsApiOptions extends ExamineOptions {
   /** The workflows registered at run time, those that are run once included. */
   readonly registered: Map<string, WorkflowSource>;
   /** Returns the names of the workflows whose tools a caller may see. */
   readonly visibleTo: (by: Caller) => Promise<ReadonlySet<string>>;
   /** Lists the tools again after a change of `registered`. */
   readonly publish: (by: Caller) => Promise<void>;
-  /** Finds a tool as a call of `by` would; undefined if there is none. */
-  readonly describe: (by: Caller, tool: string, signal: AbortSignal) => Promise<Target | undefined>;
   readonly audited: <T>(by: Caller, change: AuditedChange, act: () => Promise<T>) => Promise<T>;
 }
 
@@ -32,7 +30,7 @@ export interface EnteredWorkflow {
 }
 
 /** The workflows, and the way in which a definition is run once. */
-export interface WorkflowsApi extends Omit<Workflows, 'lint' | 'plan' | 'toMermaid'> {
+export interface WorkflowsApi extends Workflows {
   enter(by: Caller, workflow: WorkflowChoice): Promise<EnteredWorkflow>;
 }
 
@@ -55,10 +53,21 @@ export function workflowsApi(options: WorkflowsApiOptions): WorkflowsApi {
     },
     async get(by, choice) {
       const one = await choose.valid(by, choice);
-      const file = typeof choice === 'string' ? library.all().get(choice)?.source.file : choice.file;
-      return { ...summaryOf(one, one.name, file), definition: one.workflow as unknown as JsonObject };
+      return {
+        ...summaryOf(one, one.name, fileOf(library, choice)),
+        definition: one.workflow as unknown as JsonObject,
+      };
     },
     ...registration(options, { choose, entered, summaryOf }),
+    async lint(by, choice, signal) {
+      const one = await choose.any(by, choice);
+      return lintOne(options, { ...one, file: fileOf(library, choice) }, { by, signal });
+    },
+    plan: async (by, choice, input, signal) => planOne(options, await choose.valid(by, choice), { by, signal, input }),
+    async toMermaid(by, choice) {
+      const { toMermaid } = await import('../../workflow/to-mermaid.ts');
+      return toMermaid((await choose.valid(by, choice)).workflow);
+    },
     enter: async (by, choice) =>
       typeof choice === 'string'
         ? { name: choice, leave: async () => {} }
@@ -66,7 +75,8 @@ export function workflowsApi(options: WorkflowsApiOptions): WorkflowsApi {
   };
 }
 
-type Valid = CompiledWorkflow & Required<Pick<CompiledWorkflow, 'workflow' | 'digest' | 'name'>>;
+const fileOf = (library: WorkflowLibrary, choice: WorkflowChoice): string | undefined =>
+  typeof choice === 'string' ? library.all().get(choice)?.source.file : choice.file;
 
 /** Finds the workflows that callers choose. */
 interface Chooser {
@@ -74,7 +84,7 @@ interface Chooser {
   /** Returns a workflow, also one with errors. */
   any(by: Caller, choice: WorkflowChoice): Promise<CompiledWorkflow>;
   /** Throws WORKFLOW_INVALID for one with errors. */
-  valid(by: Caller, choice: WorkflowChoice): Promise<Valid>;
+  valid(by: Caller, choice: WorkflowChoice): Promise<ValidWorkflow>;
 }
 
 function chooser({ library, ...options }: WorkflowsApiOptions, entered: ReadonlyMap<string, number>): Chooser {
@@ -106,7 +116,7 @@ function chooser({ library, ...options }: WorkflowsApiOptions, entered: Readonly
   };
 }
 
-const isValid = (one: CompiledWorkflow): one is Valid =>
+const isValid = (one: CompiledWorkflow): one is ValidWorkflow =>
   one.workflow !== undefined && one.digest !== undefined && one.name !== undefined;
 
 type SummaryOf = (one: CompiledWorkflow, name: string, file: string | undefined) => WorkflowSummary;
