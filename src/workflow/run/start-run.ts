@@ -94,7 +94,8 @@ async function depthBelow(journal: RunJournal, parent: string | undefined): Prom
   });
 }
 
-const toRunCaller = ({ id, roles, via, profile }: Caller): StoredRun['caller'] => ({
+/** Returns the facts of a caller that a run keeps. */
+export const toRunCaller = ({ id, roles, via, profile }: Caller): StoredRun['caller'] => ({
   ...{ id, roles, via },
   ...(profile !== undefined && { profile }),
 });

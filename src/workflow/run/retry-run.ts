@@ -1,0 +1,92 @@
+import { newCallId } from '../../core/call/call-id.ts';
+import type { Caller } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { ENDED_STATUSES } from '../../core/records/run.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
+import type { Clock } from '../../core/time.ts';
+import type { JournalEntry, RunJournal, StoredRun } from '../../store/run-journal.ts';
+import type { Workflow } from '../definition/canonical.ts';
+import { INTERPRETER, type RunEntry, toRunEntry } from '../journal/entries.ts';
+import { toRunCaller } from './start-run.ts';
+
+/** The kinds of entries that another run can take over. */
+const TAKEN: readonly RunEntry['kind'][] = ['waiting', 'decided', 'finished', 'recorded', 'timer', 'fired', 'log'];
+const COMPENSATION = '~compensate';
+
+export interface RetryOptions {
+  readonly caller: Caller;
+  /** The id of the first step that runs again. */
+  readonly from: string;
+}
+
+interface RetryParts {
+  readonly journal: RunJournal;
+  readonly clock?: Clock;
+}
+
+/**
+ * Stores a new run of the same definition and input, with the ends of all steps before `from`. Throws INPUT_INVALID if
+ * the run is open, the step is unknown, or a step before it was undone.
+ */
+export async function retryRun({ journal, clock = Date.now }: RetryParts, old: StoredRun, options: RetryOptions) {
+  const { caller, from } = options;
+  if (!ENDED_STATUSES.includes(old.status)) throw stillOpen(old.id);
+  const definition = (await journal.value(old.digest)) as unknown as Workflow | undefined;
+  const before = stepsBefore(definition, from);
+  const entries = await journal.entries(old.id);
+  const [created] = entries;
+  const taken = entries.filter((entry) => isTaken(toRunEntry(entry), before));
+  const now = clock();
+  const {
+    error: _,
+    output: __,
+    endedAt: ___,
+    wakeAt: ____,
+    callId: _____,
+    parent: ______,
+    timeoutAt: _______,
+    ...kept
+  } = old;
+  const run: StoredRun = {
+    ...kept,
+    id: newCallId(() => now),
+    interpreter: INTERPRETER,
+    status: 'running',
+    caller: toRunCaller(caller),
+    depth: 0,
+    startedAt: now,
+    signalSeen: 0,
+    retryOf: { run: old.id, from },
+  };
+  const first: JournalEntry = { sequence: 1, at: now, kind: 'created', path: '', detail: created?.detail ?? {} };
+  await journal.create(run, [], [first, ...taken.map((entry, at) => ({ ...entry, sequence: at + 2 }))]);
+  return run;
+}
+
+/** Returns the ids of the steps before one. */
+function stepsBefore(definition: Workflow | undefined, from: string): ReadonlySet<string> {
+  const ids = definition?.steps.map(({ id }) => id) ?? [];
+  const at = ids.indexOf(from);
+  if (at >= 0) return new Set(ids.slice(0, at));
+  throw new HeddleError('INPUT_INVALID', `The workflow has no step ${oneLine(from).slice(0, 80)} of its own.`, {
+    fix: `Name one of its steps: ${ids.join(', ')}. Steps inside of others cannot be named.`,
+  });
+}
+
+/** Tests whether an entry belongs to a step before. Throws INPUT_INVALID for one that was undone. */
+function isTaken({ kind, path }: RunEntry, before: ReadonlySet<string>): boolean {
+  const [step = '', ...rest] = path.split('/');
+  if (!before.has(step)) return false;
+  if (rest.includes(COMPENSATION)) throw undone(step);
+  return TAKEN.includes(kind);
+}
+
+const undone = (step: string) =>
+  new HeddleError('INPUT_INVALID', `The step ${step} was undone when the run stopped, so its result no longer holds.`, {
+    fix: `Retry from ${step}, or from a step before it.`,
+  });
+
+const stillOpen = (id: string) =>
+  new HeddleError('INPUT_INVALID', `The run ${id} has not ended, so it cannot be retried.`, {
+    fix: `Wait for its end, or run \`heddle runs cancel ${id}\` first.`,
+  });
