@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, onTestFinished } from 'vitest';
-import type { JsonObject } from '../../src/core/call.ts';
+import type { Call, JsonObject } from '../../src/core/call.ts';
 import { gatewayUnderTest, TOKEN } from '../../src/gateway/fixtures.ts';
 import { verifies } from '../requirements.ts';
 import { type Behaviour, recordingServer, text } from '../servers/recording-server.ts';
@@ -135,11 +135,12 @@ describe('a client with tasks', () => {
     const { heddle } = await gatewayUnderTest({ servers: { up }, config: CONFIG });
     const ada = { id: 'https://id.example#ada', roles: ['user'], via: 'gateway' } as const;
     const run = await heddle.runs.start(ada, 'greet', { who: 'Bo' }, {});
-    const poll = {
-      ...{ id: crypto.randomUUID(), kind: 'tool', name: 'mcp__workflow__greet', input: {}, meta: {}, options: {} },
+    const poll: Omit<Call, 'caller'> = {
+      ...{ id: crypto.randomUUID(), name: 'mcp__workflow__greet', input: {}, meta: {}, options: {} },
+      kind: 'tool',
       signal: new AbortController().signal,
       continuation: { kind: 'task', server: 'workflow', taskId: run.id, pollMs: 0 },
-    } as const;
+    };
     const eve = { id: 'https://id.example#eve', roles: ['user'], via: 'gateway' } as const;
     const refused = { code: 'UPSTREAM_REFUSED', message: 'There is no such run.' };
     await expect(heddle.dispatch({ ...poll, caller: eve })).rejects.toMatchObject(refused);
