@@ -51,6 +51,28 @@ describe('the drawing of a workflow', () => {
 `);
   });
 
+  verifies('W6', 'shows the parts of a pipeline in their order', () => {
+    const { workflow } = compileWorkflow({
+      value: {
+        name: 'classic',
+        steps: [
+          {
+            ...{ type: 'pipeline', id: 'p' },
+            steps: [{ filter: '$item.n > 1' }, { enrich: { toolName: 's.get', as: 'more' } }, { transform: '$item.n' }],
+          },
+        ],
+      },
+    });
+    expect(workflow && toMermaid(workflow)).toContain(`    n2(["p"])
+    n3["filter $item.n #62; 1"]
+    n2 --> n3
+    n4["more: s.get for each item"]
+    n3 --> n4
+    n5["transform"]
+    n4 --> n5
+`);
+  });
+
   verifies('W6', 'escapes names and conditions, so that none can add to the drawing', () => {
     const hostile = '"];\n  click n0 "javascript:alert(1)"\n%%{i: {}}%%<b>`';
     const drawn = draw(`  - { id: a, tool: ${JSON.stringify(hostile)} }\n`);

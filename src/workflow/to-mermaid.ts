@@ -1,6 +1,6 @@
 import { cutText } from '../core/text/cut-text.ts';
 import { oneLine } from '../core/text/visible-text.ts';
-import type { Step, StepCondition, Workflow } from './definition/canonical.ts';
+import type { PipelinePart, Step, StepCondition, Workflow } from './definition/canonical.ts';
 
 const MAX_LABEL_CHARS = 60;
 
@@ -95,15 +95,9 @@ function drawKind(step: Step, drawing: Drawing): Drawn {
     case 'loop':
       return drawGroup(step, step.steps, drawing);
     case 'pipeline':
-      return drawGroup(
-        step,
-        step.parts.flatMap((part) => ('step' in part ? [part.step] : [])),
-        drawing,
-      );
-    default: {
-      const node = drawing.node(labelOf(step), step.kind === 'approval' ? 'person' : 'box');
-      return { first: node, last: node };
-    }
+      return drawPipeline(step, drawing);
+    default:
+      return single(drawing.node(labelOf(step), step.kind === 'approval' ? 'person' : 'box'));
   }
 }
 
@@ -112,6 +106,26 @@ function drawGroup(step: Step, steps: readonly Step[], drawing: Drawing): Drawn 
     const first = drawing.node(step.id, 'round');
     return { first, last: drawChain(steps, first, drawing) };
   });
+}
+
+function drawPipeline(step: Extract<Step, { kind: 'pipeline' }>, drawing: Drawing): Drawn {
+  return drawing.group(labelOf(step), () => {
+    const first = drawing.node(step.id, 'round');
+    let last = first;
+    for (const part of step.parts) {
+      const drawn = 'step' in part ? drawStep(part.step, drawing) : single(drawing.node(partLabel(part)));
+      drawing.edge(last, drawn.first);
+      last = drawn.last;
+    }
+    return { first, last };
+  });
+}
+
+const single = (node: string): Drawn => ({ first: node, last: node });
+
+function partLabel(part: Exclude<PipelinePart, { readonly step: Step }>): string {
+  if ('filter' in part) return `filter ${conditionText(part.filter)}`;
+  return 'enrich' in part ? `${part.enrich.as}: ${part.enrich.tool} for each item` : 'transform';
 }
 
 function drawSwitch(step: Extract<Step, { kind: 'switch' }>, drawing: Drawing): Drawn {

@@ -30,7 +30,7 @@ export function checkReads(
 function checkRead(place: LintPlace, read: MappingRead, context: ReadContext): readonly LintFinding[] {
   const known = place.scope.find(read.name);
   if (!known) return [unknownName(place, read, context)];
-  return [...skippable(place, read, known), ...unknownField(read, known, context)];
+  return [...skippable(place, read, { known, form: context.form }), ...unknownField(read, known, context)];
 }
 
 function unknownName({ step, path, scope }: LintPlace, { name, text }: MappingRead, { ids }: ReadContext): LintFinding {
@@ -53,12 +53,13 @@ function unknownName({ step, path, scope }: LintPlace, { name, text }: MappingRe
 function skippable(
   { tested }: LintPlace,
   { name, parts, text, isOptional }: MappingRead,
-  known: LintName,
+  { known, form }: { readonly known: LintName } & Pick<SchemaContext, 'form'>,
 ): readonly LintFinding[] {
-  const isResult = parts.length === 0 || parts[0] === 'result';
+  const isResult = form === 'classic' || parts.length === 0 || parts[0] === 'result';
   if (!('step' in known) || !known.mayBeSkipped || isOptional || !isResult || tested.has(name)) return [];
   const message = `\`${text}\` has no value if the step \`${name}\` is skipped.`;
-  const fix = `Add \`if: $${name}.status == 'ok'\`, or read it with \`.?\` in an expression.`;
+  const test = form === 'rich' ? `Add \`if: $${name}.status == 'ok'\`` : 'Use `errorHandling: stop`';
+  const fix = `${test}, or read it with \`.?\` in an expression.`;
   return [{ level: 'warning', code: 'REFERENCE_SKIPPABLE', message, fix }];
 }
 
@@ -73,7 +74,7 @@ function unknownField(
   const fields = path.fields.length === 0 ? 'It has no fields.' : `Use one of ${path.fields.slice(0, 10).join(', ')}.`;
   const fix = meant === undefined ? fields : `Did you mean \`${meant}\`?`;
   // A schema that permits more fields does not say that this one is missing.
-  const level = path.isCertain ? 'error' : 'warning';
+  const level = path.isCertain && !isOptional ? 'error' : 'warning';
   return [
     { level, code: 'FIELD_UNKNOWN', message: `\`${text}\` refers to the unknown field \`${path.missing}\`.`, fix },
   ];

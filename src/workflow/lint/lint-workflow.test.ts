@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { JsonObject, Target } from '../../core/call.ts';
+import type { Workflow } from '../definition/canonical.ts';
 import { compileWorkflow } from '../definition/compile-workflow.ts';
 import { lintWorkflow } from './lint-workflow.ts';
 
@@ -184,6 +185,42 @@ describe('lint', () => {
     expect(codesOf(`${get}${use.replace('$get.result.text', '"${{ $get.?result.?text.orValue(\'\') }}"')}`)).toEqual(
       [],
     );
+  });
+
+  verifies('W6', 'knows the names and fields of the classic form', () => {
+    const { workflow, places } = compileWorkflow({
+      value: {
+        name: 'classic',
+        errorHandling: 'skip',
+        steps: [
+          {
+            type: 'sequential',
+            id: 'a',
+            toolName: 's.get',
+            inputMapping: { url: '$input.q' },
+            outputMapping: { u: '$a.result.x' },
+          },
+          {
+            ...{ type: 'loop', id: 'l', condition: '$var.iteration < 3', maxIterations: 5 },
+            body: {
+              type: 'sequential',
+              id: 'b',
+              toolName: 's.get',
+              inputMapping: { url: 'x', all: '$var.loopResults' },
+            },
+          },
+          { type: 'fanout', id: 'f', toolName: 's.write', splitExpression: '$l.result', mergeTool: 's.write' },
+          { type: 'pipeline', id: 'p', steps: [{ transform: { v: '$prev.x' } }, { filter: '$item.v > 1' }] },
+          { type: 'sequential', id: 'last', toolName: 's.get', inputMapping: { url: '$a.u', c: '$a.content' } },
+        ],
+      },
+    });
+    const { problems } = lintWorkflow(workflow as Workflow, { places, describe: (tool) => TOOLS[tool] });
+    expect(problems.map(({ code, path, fix }) => [code, path, fix.slice(0, 26)])).toEqual([
+      ['REFERENCE_SKIPPABLE', 'f', 'Use `errorHandling: stop`,'],
+      ['REFERENCE_SKIPPABLE', 'last', 'Use `errorHandling: stop`,'],
+      ['REFERENCE_SKIPPABLE', 'last', 'Use `errorHandling: stop`,'],
+    ]);
   });
 
   verifies('W6', 'finds secrets in literals and does not repeat them', () => {

@@ -25,7 +25,7 @@ export interface SchemaContext {
 export function schemaOfName(known: LintName, context: SchemaContext): KnownSchema {
   if (!('step' in known)) return known.schema ?? ANY;
   const result = resultSchema(known.step, context);
-  if (context.form === 'classic') return { type: 'object', properties: { result } };
+  if (context.form === 'classic') return { type: 'object', properties: { result }, additionalProperties: true };
   const output = Object.fromEntries(Object.keys(known.step.output ?? {}).map((key) => [key, ANY]));
   const schema = closed({ ...output, ...STATE, result, ...(known.step.kind === 'tool' && { raw: ANY }) });
   // Steps that hold others have fields of their own, such as `winner` and `iterations`.
