@@ -6,7 +6,7 @@ import { describeFailure, type ExpressionProblem } from './describe-error.ts';
 import { type MeteredEnvironment, openEnvironment } from './environment.ts';
 import { type MeterLimits, type SyntaxNode, TooManyItems } from './meter.ts';
 import { accessOf, findReads, namesToFields, SCOPE, type ScopeRead } from './scope-reads.ts';
-import { ResultInvalid, valueToJson } from './value-to-json.ts';
+import { MAX_EXPRESSION_BYTES, ResultInvalid, valueToJson } from './value-to-json.ts';
 
 /** The limits of one expression: about 50 ms, 4 MB of text, lists of 10,000 items. */
 const VALUE_LIMITS: MeterLimits = { steps: 250_000, madeCharsPerStep: 16, items: 10_000 };
@@ -24,6 +24,12 @@ export interface ValueFailure {
   readonly missing?: readonly (string | number)[];
 }
 
+/** The steps and bytes that are left for several expressions together. */
+export interface ValueBudget {
+  steps: number;
+  bytes: number;
+}
+
 /** A compiled expression over `scope`, which maps names to values. */
 export interface ValueExpression {
   readonly source: string;
@@ -31,7 +37,7 @@ export interface ValueExpression {
   readonly type: string;
   readonly reads: readonly ScopeRead[];
   /** Takes at most about 50 ms. Never throws. */
-  evaluate(scope: Readonly<Record<string, unknown>>): ValueResult;
+  evaluate(scope: Readonly<Record<string, unknown>>, budget?: ValueBudget): ValueResult;
 }
 
 const lost = new RangeError('it would round an integer over 2^53');
@@ -82,16 +88,21 @@ function evaluator(
   { run }: CompiledSource,
   { meter }: MeteredEnvironment,
 ): ValueExpression['evaluate'] {
-  return (scope) => {
-    meter.reset();
+  return (scope, budget = { steps: VALUE_LIMITS.steps, bytes: MAX_EXPRESSION_BYTES }) => {
+    meter.reset(budget.steps);
     try {
       const result = run({ [SCOPE]: computable(scope) });
-      return meter.isExhausted ? { failure: 'it takes too many steps' } : { value: valueToJson(result) };
+      if (meter.isExhausted) return { failure: 'it takes too many steps' };
+      const { value, bytes } = valueToJson(result, Math.min(budget.bytes, MAX_EXPRESSION_BYTES));
+      budget.bytes -= bytes;
+      return { value };
     } catch (thrown) {
       if (meter.isExhausted) return { failure: 'it takes too many steps' };
       if (thrown instanceof TooManyItems || thrown instanceof ResultInvalid) return { failure: thrown.message };
       if (thrown === lost) return { failure: lost.message };
       return { failure: withDollars(describeFailure(thrown, source)), ...missingIn(thrown) };
+    } finally {
+      budget.steps -= meter.used;
     }
   };
 }
@@ -107,7 +118,19 @@ function missingIn(thrown: unknown): Pick<ValueFailure, 'missing'> {
 const withDollars = (text: string): string => text.replace(/scope\["([\w-]+)"\]/g, '$$$1');
 
 function computable(scope: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, withPlainNumbers(value, exactNumber)]));
+  return Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, exactValue(value)]));
+}
+
+const exact = new WeakMap<object, unknown>();
+
+/** Converts the numbers of a value once: the steps of a run read the same values. */
+function exactValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const known = exact.get(value);
+  if (known !== undefined) return known;
+  const converted = withPlainNumbers(value, exactNumber);
+  exact.set(value, converted);
+  return converted;
 }
 
 /** An integer of 64 bits is computed exactly. Any other raw number is passed on and cannot be computed. */

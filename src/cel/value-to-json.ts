@@ -3,8 +3,7 @@ import type { Json } from '../core/call.ts';
 import { isRawNumber, parseExact } from '../core/exact-numbers.ts';
 
 /** The largest result of an expression, in bytes of its JSON. */
-const MAX_RESULT_BYTES = 1024 * 1024;
-const TOO_LARGE = `its result is larger than ${MAX_RESULT_BYTES} bytes`;
+export const MAX_EXPRESSION_BYTES = 1024 * 1024;
 const MAX_DEPTH = 200;
 
 /** The error of a result that is no JSON or too large. Its message has no value of the run. */
@@ -12,14 +11,17 @@ export class ResultInvalid extends Error {}
 
 /**
  * Converts a result of CEL to JSON. An integer over 2^53 stays exact. Times and durations become text, bytes base64, an
- * empty optional null. Throws ResultInvalid.
+ * empty optional null. Returns its size, too. Throws ResultInvalid.
  */
-export function valueToJson(value: unknown): Json {
-  let left = MAX_RESULT_BYTES;
+export function valueToJson(
+  value: unknown,
+  maxBytes = MAX_EXPRESSION_BYTES,
+): { readonly value: Json; readonly bytes: number } {
+  let left = maxBytes;
 
   function take(bytes: number): void {
     left -= bytes;
-    if (left < 0) throw new ResultInvalid(TOO_LARGE);
+    if (left < 0) throw new ResultInvalid(`its result is larger than ${maxBytes} bytes`);
   }
 
   function text(value: string): string {
@@ -67,7 +69,8 @@ export function valueToJson(value: unknown): Json {
     return Object.fromEntries(entries.map(([key, item]) => [text(String(key)), convert(item, depth)]));
   }
 
-  return convert(value, 0);
+  const converted = convert(value, 0);
+  return { value: converted, bytes: maxBytes - left };
 }
 
 function finite(value: number): number {

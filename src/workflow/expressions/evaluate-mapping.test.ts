@@ -128,6 +128,15 @@ describe('an expression in a mapping', () => {
     expect(errorOf({ template }, { t: 'x'.repeat(300_000) }).message).toContain('longer than 1048576');
   });
 
+  verifies('W2', 'shares its limits with the other expressions of the mapping', () => {
+    const list = (cel: string, count: number): Mapping => ({ list: [...Array(count)].map(() => ({ cel })) });
+    expect(errorOf(list('scope["t"]', 9), { t: 'x'.repeat(1_000_000) }).message).toMatch(
+      /^In `\[8\]`: .* is larger than/,
+    );
+    const loop = 'size(scope["l"].map(x, x + 1))';
+    expect(errorOf(list(loop, 50), { l: [...Array(10_000).keys()] }).message).toContain('it takes too many steps');
+  });
+
   verifies('W2', 'lists the names that it reads', () => {
     const mapping: Mapping = {
       object: {

@@ -1,5 +1,5 @@
 import { STEPS } from '../../cel/scope-reads.ts';
-import { compileValueExpression, type ValueExpression } from '../../cel/value-expression.ts';
+import { compileValueExpression, type ValueBudget, type ValueExpression } from '../../cel/value-expression.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { cutText } from '../../core/text/cut-text.ts';
@@ -11,24 +11,35 @@ import { isSkippedView } from './step-view.ts';
 
 const MAX_SHOWN_CHARS = 80;
 const MAX_TEXT_CHARS = 1024 * 1024;
+/** The limits of all expressions of a mapping: about 200 ms. */
+const MAX_STEPS = 1_000_000;
+const MAX_BYTES = 8 * 1024 * 1024;
 const NUMBERS = /^-?\d/;
 
 /** Evaluates a mapping. References pass values unchanged. Throws EXPRESSION_FAILED, which names the field. */
 export function evaluateMapping(mapping: Mapping, scope: RunScope): Json {
-  return evaluate(mapping, scope, '');
+  return evaluate(mapping, open(scope), '');
 }
 
-function evaluate(mapping: Mapping, scope: RunScope, field: string): Json {
+/** The values of one evaluation, and the work that is left for all its expressions. */
+interface Evaluation {
+  readonly scope: RunScope;
+  readonly budget: ValueBudget;
+}
+
+const open = (scope: RunScope): Evaluation => ({ scope, budget: { steps: MAX_STEPS, bytes: MAX_BYTES } });
+
+function evaluate(mapping: Mapping, evaluation: Evaluation, field: string): Json {
   if ('object' in mapping) {
     const entries = Object.entries(mapping.object).map(([key, item]) => [
       key,
-      evaluate(item, scope, field === '' ? key : `${field}.${key}`),
+      evaluate(item, evaluation, field === '' ? key : `${field}.${key}`),
     ]);
     return Object.fromEntries(entries);
   }
-  if ('list' in mapping) return mapping.list.map((item, at) => evaluate(item, scope, `${field}[${at}]`));
+  if ('list' in mapping) return mapping.list.map((item, at) => evaluate(item, evaluation, `${field}[${at}]`));
   try {
-    return evaluateLeaf(mapping, scope);
+    return evaluateLeaf(mapping, evaluation);
   } catch (thrown) {
     throw field === '' ? thrown : inField(thrown, field);
   }
@@ -36,20 +47,20 @@ function evaluate(mapping: Mapping, scope: RunScope, field: string): Json {
 
 type Leaf = Exclude<Mapping, { readonly object: unknown } | { readonly list: unknown }>;
 
-function evaluateLeaf(mapping: Leaf, scope: RunScope): Json {
+function evaluateLeaf(mapping: Leaf, evaluation: Evaluation): Json {
   if ('value' in mapping) return mapping.value;
-  if ('ref' in mapping) return followReference(mapping.ref, scope);
-  if ('cel' in mapping) return evaluateCel(mapping.cel, scope);
-  return evaluateTemplate(mapping.template, scope);
+  if ('ref' in mapping) return followReference(mapping.ref, evaluation.scope);
+  if ('cel' in mapping) return evaluateCel(mapping.cel, evaluation);
+  return evaluateTemplate(mapping.template, evaluation);
 }
 
 function evaluateTemplate(
   parts: Extract<Mapping, { readonly template: unknown }>['template'],
-  scope: RunScope,
+  evaluation: Evaluation,
 ): string {
   let text = '';
   for (const part of parts) {
-    text += typeof part === 'string' ? part : toText(evaluateCel(part.cel, scope));
+    text += typeof part === 'string' ? part : toText(evaluateCel(part.cel, evaluation));
     if (text.length > MAX_TEXT_CHARS) {
       throw expressionFailed(
         `The text is longer than ${MAX_TEXT_CHARS} characters`,
@@ -72,7 +83,7 @@ function inField(thrown: unknown, field: string): unknown {
 /** Evaluates a condition. Throws EXPRESSION_FAILED if it has no value, or CEL has one that is not true or false. */
 export function evaluateCondition(condition: StepCondition, scope: RunScope): boolean {
   if ('truthy' in condition) return Boolean(evaluateMapping(condition.truthy, scope));
-  const value = evaluateCel(condition.cel, scope);
+  const value = evaluateCel(condition.cel, open(scope));
   if (typeof value === 'boolean') return value;
   throw expressionFailed(
     `${shownSource(condition.cel)} is not true or false`,
@@ -80,9 +91,9 @@ export function evaluateCondition(condition: StepCondition, scope: RunScope): bo
   );
 }
 
-function evaluateCel(source: string, scope: RunScope): Json {
+function evaluateCel(source: string, { scope, budget }: Evaluation): Json {
   const expression = compiled(source);
-  const result = expression.evaluate(valuesOf(expression, scope));
+  const result = expression.evaluate(valuesOf(expression, scope), budget);
   if ('value' in result) return result.value;
   const [name, ...parts] = result.missing ?? [];
   // The reference has the same problem, and its error names the nearest match.
