@@ -5,6 +5,7 @@ import { isObject } from '../core/json.ts';
 import type { ApprovalVerdict } from '../core/records/approval.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import { isCommandRoute, wrongFieldOf } from './command-fields.ts';
+import { type CommandPrompts, commandPrompts } from './command-prompts.ts';
 import {
   COMMAND_MEDIA_TYPE,
   COMMAND_PROOF,
@@ -15,6 +16,7 @@ import {
   type WireCall,
 } from './command-wire.ts';
 import { type ApiRefusal, readJsonBody } from './read-json-body.ts';
+import { RUN_ROUTES } from './run-routes.ts';
 import { startingServers } from './starting-servers.ts';
 
 export interface CommandApiOptions {
@@ -44,6 +46,7 @@ interface Running {
   /** Aborts when the command closes the connection. */
   readonly signal: AbortSignal;
   readonly write: (line: CommandMessage) => void;
+  readonly prompts: CommandPrompts;
 }
 
 type Run = (running: Running) => Promise<unknown>;
@@ -83,6 +86,7 @@ const ROUTES: Readonly<Record<CommandRoute, Run>> = {
     return heddle.approvals.decide(by, approval, verdict);
   },
   settled: ({ body, by, heddle, signal }) => heddle.approvals.settled(by, String(body.approval), signal),
+  ...RUN_ROUTES,
 };
 
 /** Runs a call as the user at the terminal. The result `input-required` keeps its signal, for `finish`. */
@@ -116,6 +120,7 @@ export function commandApi(heddle: Heddle, options: CommandApiOptions) {
   const { caller: user, isCommand, maxBodyBytes } = options;
   const patient = heddle.waiting(Number.POSITIVE_INFINITY);
   const impatient = heddle.waiting(0);
+  const prompts = commandPrompts();
 
   return async function handle(incoming: CommandRequest, route: string): Promise<ApiRefusal | undefined> {
     const { request, response, caller } = incoming;
@@ -133,7 +138,7 @@ export function commandApi(heddle: Heddle, options: CommandApiOptions) {
     response.writeHead(200, { 'content-type': COMMAND_MEDIA_TYPE, 'cache-control': 'no-store' });
     const { capabilities: _, wait, starting, ...fields } = body;
     const view = wait === true ? patient : impatient;
-    const running = { body: fields, by, heddle, view, signal: closed.signal, write: writerOf(response) };
+    const running = { body: fields, by, heddle, view, signal: closed.signal, write: writerOf(response), prompts };
     await respond(ROUTES[route], running, { response, starting: starting === true });
     return undefined;
   };

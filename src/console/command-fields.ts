@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { ENDED_STATUSES } from '../core/records/run.ts';
 import type { CommandRoute } from './command-wire.ts';
 
 type FieldType =
@@ -17,7 +18,11 @@ type FieldType =
   | 'continuation'
   | 'responses'
   | 'verdict'
-  | 'approval';
+  | 'approval'
+  | 'choice'
+  | 'value'
+  | 'runStatus'
+  | 'resolution';
 /** The fields of a JSON object. A field whose type ends with `?` may be absent. */
 type Fields = Readonly<Record<string, FieldType | `${FieldType}?`>>;
 
@@ -25,6 +30,8 @@ const MAX_ID_CHARS = 64;
 const CAPABILITIES: Fields = { form: 'flag', url: 'flag', sampling: 'flag', samplingTools: 'flag', roots: 'flag' };
 const OPTIONS: Fields = { timeoutMs: 'count?', failover: 'flag?', preferredServer: 'text?' };
 const APPROVAL: Fields = { kind: 'approval', id: 'id' };
+const SOURCE: Fields = { name: 'text?', file: 'text?', text: 'text?', value: 'object?', language: 'text?' };
+const RUN_STATUSES: readonly string[] = ['running', 'waiting', 'in_doubt', ...ENDED_STATUSES, 'open', 'all'];
 const CONTINUATIONS = ['upstream', 'suspended', 'call-again', 'task'];
 
 const CHECKS: Readonly<Record<FieldType, (value: Json) => boolean>> = {
@@ -43,6 +50,10 @@ const CHECKS: Readonly<Record<FieldType, (value: Json) => boolean>> = {
   responses: (value) => isObject(value) && Object.values(value).every(isObject),
   verdict: (value) => value === 'approve' || value === 'reject',
   approval: (value) => value === 'approval',
+  choice: (value) => typeof value === 'string' || (isObject(value) && wrongField(value, SOURCE) === undefined),
+  value: () => true,
+  runStatus: (value) => RUN_STATUSES.includes(String(value)),
+  resolution: (value) => ['happened', 'not-happened', 'retry'].includes(String(value)),
 };
 
 const isAtServer = ({ kind, server }: JsonObject) => CONTINUATIONS.includes(String(kind)) && typeof server === 'string';
@@ -68,8 +79,26 @@ const FIELDS: Readonly<Record<CommandRoute, Fields>> = {
   servers: {},
   connect: { name: 'text' },
   approval: { approval: 'id' },
-  decide: { approval: 'id', verdict: 'verdict', note: 'text?' },
+  decide: { approval: 'id', verdict: 'verdict', note: 'text?', content: 'object?' },
   settled: { approval: 'id' },
+  workflows: {},
+  workflow: { workflow: 'choice' },
+  lint: { workflow: 'choice' },
+  plan: { workflow: 'choice', input: 'object' },
+  chart: { workflow: 'choice' },
+  start: {
+    ...{ workflow: 'choice', input: 'object', timeoutMs: 'count?', detach: 'yes?' },
+    ...{ approved: 'self?', asks: 'yes?' },
+  },
+  respond: { key: 'id', response: 'object' },
+  runs: { status: 'runStatus?', workflow: 'text?', limit: 'count?' },
+  run: { run: 'text' },
+  events: { run: 'text', after: 'count?' },
+  ended: { run: 'text' },
+  cancel: { run: 'text', reason: 'text?' },
+  resume: { run: 'text' },
+  retry: { run: 'text', from: 'text' },
+  resolve: { run: 'text', path: 'text?', how: 'resolution', result: 'value?', note: 'text?' },
 };
 
 export const isCommandRoute = (name: string): name is CommandRoute => Object.hasOwn(FIELDS, name);

@@ -1,6 +1,9 @@
+import type { PendingApproval } from '../core/call/approval.ts';
 import type { Call, Continuation, InputResponses, JsonObject, Result, Target } from '../core/call.ts';
 import type { ErrorCode } from '../core/error-codes.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import type { Run } from '../core/records/run.ts';
+import type { RunInputRequest } from '../core/records/workflow-api.ts';
 
 /** The prefix of the routes by which a command uses a running gateway. Each takes a POST with a JSON object. */
 export const COMMAND_ROUTES = '/api/command/';
@@ -26,7 +29,26 @@ export type CommandRoute =
   | 'connect'
   | 'approval'
   | 'decide'
-  | 'settled';
+  | 'settled'
+  | RunRoute;
+
+/** The routes about workflows and runs. */
+export type RunRoute =
+  | 'workflows'
+  | 'workflow'
+  | 'lint'
+  | 'plan'
+  | 'chart'
+  | 'start'
+  | 'respond'
+  | 'runs'
+  | 'run'
+  | 'events'
+  | 'ended'
+  | 'cancel'
+  | 'resume'
+  | 'retry'
+  | 'resolve';
 
 /**
  * A line of a response: JSON with one of these fields. The last line has `result` or `error`. After the result
@@ -40,8 +62,19 @@ export interface CommandMessage {
   readonly target?: CalledTarget;
   /** True when the server has withdrawn its input requests. */
   readonly withdrawn?: true;
+  /** The run that was started. */
+  readonly run?: Run;
+  /** A prompt for the user of the command, who responds with the route `respond`. */
+  readonly prompt?: CommandPrompt;
   readonly result?: unknown;
   readonly error?: WireError;
+}
+
+/** A prompt for the user: an approval of the workflow's tool, or an input request of a step. */
+export interface CommandPrompt {
+  readonly key: string;
+  readonly approval?: PendingApproval;
+  readonly inputRequest?: RunInputRequest;
 }
 
 export interface CalledTarget {

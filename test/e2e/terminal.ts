@@ -11,6 +11,8 @@ export interface Terminal {
   readonly screen: () => string;
   /** Waits for a prompt, then types a line. */
   type(after: string, line: string): Promise<void>;
+  /** Waits for a text, then presses keys without Enter. */
+  press(after: string, keys: string): Promise<void>;
   /** Sends a signal to the command. */
   interrupt(name: NodeJS.Signals): void;
   /** Resolves with the exit code. */
@@ -33,13 +35,15 @@ export async function terminal(
   let read = 0;
   child.stdout?.on('data', (chunk) => (shown += chunk));
   const screen = () => stripVTControlCharacters(shown).replaceAll('\r', '');
+  const press = async (after: string, keys: string) => {
+    await until(`${after} is shown in ${JSON.stringify(screen())}`, () => screen().indexOf(after, read) >= 0);
+    read = screen().indexOf(after, read) + after.length;
+    child.stdin?.write(keys);
+  };
   return {
     screen,
-    async type(after, line) {
-      await until(`${after} is shown in ${JSON.stringify(screen())}`, () => screen().indexOf(after, read) >= 0);
-      read = screen().indexOf(after, read) + after.length;
-      child.stdin?.write(`${line}\r`);
-    },
+    type: (after, line) => press(after, `${line}\r`),
+    press,
     interrupt(name) {
       const ours = carriersOf(`HEDDLE_HOME=${env.HEDDLE_HOME}\0`);
       for (const pid of runningWith(`${BIN}\0call\0`)) if (ours.includes(pid)) process.kill(pid, name);

@@ -1,4 +1,5 @@
 // A stdio server whose tool `write` appends the arguments of each call to a file. It imports only Node modules.
+// A call with the text `hang` gets no response.
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -20,7 +21,7 @@ const METHODS = {
   'tools/list': () => ({ tools: [write] }),
   'tools/call': ({ arguments: sent }) => {
     appendFileSync(file, `${JSON.stringify(sent)}\n`);
-    return { content: [{ type: 'text', text: 'written' }] };
+    return sent.text === 'hang' ? undefined : { content: [{ type: 'text', text: 'written' }] };
   },
 };
 
@@ -28,9 +29,9 @@ createInterface({ input: process.stdin })
   .on('line', (line) => {
     const { id, method, params } = JSON.parse(line);
     if (id === undefined) return;
-    const response = METHODS[method]
-      ? { result: METHODS[method](params) }
-      : { error: { code: -32601, message: 'unknown' } };
+    const result = METHODS[method]?.(params);
+    if (METHODS[method] && result === undefined) return;
+    const response = result ? { result } : { error: { code: -32601, message: 'unknown' } };
     process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...response })}\n`);
   })
   .on('close', () => process.exit(0));

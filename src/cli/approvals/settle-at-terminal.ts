@@ -7,7 +7,7 @@ import { notice } from '../print/print-line.ts';
 
 export interface WaitingCall {
   readonly approvals: CommandHeddle['approvals'];
-  readonly call: Call;
+  readonly call: Pick<Call, 'name' | 'caller' | 'signal'>;
   /** The time to wait for a decision elsewhere; undefined to ask the user here. */
   readonly waitMs?: number | undefined;
   /** False if the user may not be asked: with `--json`, or after the user has approved already. */
@@ -39,7 +39,7 @@ export async function settleAtTerminal(approval: PendingApproval, waiting: Waiti
 /** Returns nothing if the gateway ended during the wait: the approval is still pending. Nothing was sent in any case. */
 function interrupted(
   thrown: unknown,
-  { approval: { id }, call }: { readonly approval: PendingApproval; readonly call: Call },
+  { approval: { id }, call }: Pick<WaitingCall, 'call'> & { readonly approval: PendingApproval },
 ): undefined {
   if (call.signal.aborted) {
     throw new HeddleError(

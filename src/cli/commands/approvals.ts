@@ -6,6 +6,7 @@ import { closest } from '../../core/text/did-you-mean.ts';
 import type { Approvals } from '../../heddle.ts';
 import { approvalToDecide } from '../approvals/approval-to-decide.ts';
 import { type DecidingCaller, decidingCaller, KEY_OPTION } from '../approvals/deciding-caller.ts';
+import { formContent } from '../approvals/form-content.ts';
 import { approvalText, printApprovalTable, printStanding } from '../approvals/print-approval.ts';
 import { STANDING_OPTIONS, standingWish } from '../approvals/standing-wish.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
@@ -67,6 +68,7 @@ export const manageApprovals: Command = {
     status: { type: 'string', value: 'STATUS', help: `list: ${STATUSES.join(', ')} (default: pending)` },
     limit: { type: 'string', value: 'N', help: 'list: at most so many, newest first (default: 100)' },
     note: { type: 'string', value: 'TEXT', help: 'approve, reject: a note for the requester; reject requires it' },
+    content: { type: 'string', value: 'JSON', help: 'approve: the content of the form of a workflow step' },
     ...STANDING_OPTIONS,
     timeout: { type: 'string', value: 'TIME', help: 'wait: at most this long, such as 90s or 10m' },
     key: KEY_OPTION,
@@ -121,8 +123,10 @@ async function approve(site: Site): Promise<number> {
   const approval = await approvalToDecide(approvals, by, oneId(words, 'approve'));
   // A settled approval needs no question: deciding it fails, and names the decider.
   if (!hasKey && approval.status === 'pending') await confirm(approval, standing !== undefined);
+  const content = await formContent(approval, input.text('content'));
   return decide(site, approval, {
     verdict: 'approve',
+    ...(content && { content }),
     ...(note !== undefined && { note }),
     ...(standing && { standing }),
   });

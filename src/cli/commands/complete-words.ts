@@ -90,7 +90,10 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
   describe: ({ before }) => (before.length > 0 ? [] : describable()),
   read: ({ before }) =>
     before.length > 0 ? [] : withStored(async (heddle, by) => (await entries(heddle, by, ['resource'])).map(callName)),
-  list: firstOf('servers', 'tools', 'resources', 'templates', 'prompts', 'categories'),
+  list: firstOf('servers', 'tools', 'resources', 'templates', 'prompts', 'categories', 'workflows'),
+  run: (typed) => workflowWords(typed),
+  lint: ({ current }) => (/[./]/.test(current) ? FILES : workflowNames()),
+  runs: ({ before: [verb, ...others] }) => (verb === undefined ? RUN_VERBS : others.length > 0 ? [] : runIds(verb)),
   get: server,
   remove: server,
   enable: server,
@@ -123,10 +126,32 @@ const POSITIONALS: Readonly<Record<string, Positional>> = {
 const PERMISSION_VERBS = ['allow', 'ask', 'deny', 'forget', 'mode', 'rules'];
 const AUTH_VERBS = ['login', 'logout', 'status', 'rekey'];
 const APPROVAL_VERBS = ['list', 'show', 'approve', 'reject', 'wait', 'standing'];
+const RUN_VERBS = ['list', 'show', 'events', 'resume', 'cancel', 'retry', 'resolve'];
 const ALL_KINDS: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
 
 /** The approvals that are pending. */
 const approvalIds = () => withStored(async (heddle, by) => (await heddle.approvals.list(by)).map(({ id }) => id));
+
+const workflowNames = () => withStored(async (heddle, by) => (await heddle.workflows.list(by)).map(nameOf));
+
+/** The runs that a verb of `heddle runs` can act on. */
+const runIds = (verb: string) =>
+  withStored(async (heddle, by) => {
+    const status = ['show', 'events', 'retry'].includes(verb) ? 'all' : verb === 'resolve' ? 'in_doubt' : 'open';
+    return (await heddle.runs.list(by, { status })).map(({ id }) => id);
+  });
+
+/** Completes the name of a workflow, and the arguments behind it. */
+function workflowWords({ before, current }: Pick<SplitWords, 'before' | 'current'>): Promise<readonly string[]> {
+  const [name] = before;
+  if (name === undefined && /[./]/.test(current)) return Promise.resolve(FILES);
+  return withStored(async (heddle, by) => {
+    const all = await heddle.workflows.list(by);
+    const found = all.find((one) => one.name === name);
+    if (!found) return name === undefined ? all.map(nameOf) : [];
+    return argumentCandidates({ kind: 'tool', definition: { inputSchema: found.input } }, before, current);
+  });
+}
 
 /** The rules that match a known server or tool. */
 const ruleNames = () =>
@@ -165,7 +190,11 @@ function called(
 }
 
 /** Completes `key=` with the names of the arguments that are still missing, and `key=value` with the values it may have. */
-function argumentCandidates(target: Target, before: readonly string[], current: string): readonly string[] {
+function argumentCandidates(
+  target: Pick<Target, 'kind' | 'definition'>,
+  before: readonly string[],
+  current: string,
+): readonly string[] {
   const [, typed, value] = /^([^:=]+):?=(.*)$/.exec(current) ?? [];
   if (value?.startsWith('@')) return FILES;
   if (typed !== undefined) return valuesOf(target, typed).map((one) => `${typed}=${one}`);
@@ -175,13 +204,13 @@ function argumentCandidates(target: Target, before: readonly string[], current: 
     .map((name) => `${name}=`);
 }
 
-function argumentNames({ kind, definition }: Target): readonly string[] {
+function argumentNames({ kind, definition }: Pick<Target, 'kind' | 'definition'>): readonly string[] {
   if (kind === 'tool') return declaredArguments(definition.inputSchema).names;
   const { arguments: list } = definition;
   return (Array.isArray(list) ? list : []).filter(isObject).map(({ name }) => String(name));
 }
 
-function valuesOf({ definition: { inputSchema } }: Target, name: string): readonly string[] {
+function valuesOf({ definition: { inputSchema } }: Pick<Target, 'definition'>, name: string): readonly string[] {
   return declaredArguments(inputSchema)
     .schemasOf(name)
     .flatMap((schema) => {

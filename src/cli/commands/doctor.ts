@@ -9,6 +9,7 @@ import { localCaller } from '../local-caller.ts';
 import { approvalsOf, describeApprovals } from '../print/print-approvals.ts';
 import { printJson } from '../print/print-json.ts';
 import { printStatement } from '../print/print-line.ts';
+import { workflowFindings } from '../runs/workflow-findings.ts';
 import { openOptions, withHeddle } from '../with-heddle.ts';
 
 const MARKS = { ok: colors.green('✓'), warn: colors.yellow('!'), error: colors.red('✗') } as const;
@@ -32,7 +33,8 @@ export const doctor: Command = {
       const counts = approvalsOf(await heddle.approvalCounts(by), server).filter(
         ({ needApproval }) => needApproval > 0,
       );
-      return [...found, ...counts.map((count) => approvalFinding(count, input.text('config')))];
+      const approvals = counts.map((count) => approvalFinding(count, input.text('config')));
+      return [...found, ...approvals, ...(server === undefined ? await workflowFindings(heddle, by) : [])];
     });
     if (input.flag('json')) printJson(findings);
     else {

@@ -26,6 +26,7 @@ const LISTS: Readonly<Record<string, List>> = {
   templates: inCatalog('template'),
   prompts: inCatalog('prompt'),
   categories: { run: listCategories, takes: ['no-wait'] },
+  workflows: { run: async (input) => (await import('./list-workflows.ts')).listWorkflows(input), takes: [] },
 };
 
 const PLURALS: Readonly<Record<string, string>> = {
@@ -35,12 +36,13 @@ const PLURALS: Readonly<Record<string, string>> = {
   template: 'templates',
   prompt: 'prompts',
   category: 'categories',
+  workflow: 'workflows',
 };
 
 export const list: Command = {
   summary: 'List servers (starts none), or what they have (starts only servers never seen before).',
   usage:
-    'heddle list [servers] [--check] | heddle list tools|resources|templates|prompts [--server S | <url> | -- <command …>] [--category C] [--no-wait] | heddle list categories [--no-wait]',
+    'heddle list [servers] [--check] | heddle list tools|resources|templates|prompts [--server S | <url> | -- <command …>] [--category C] [--no-wait] | heddle list categories [--no-wait] | heddle list workflows',
   examples: [
     'heddle list tools',
     'heddle list tools --server github --category issues --json',

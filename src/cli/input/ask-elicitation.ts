@@ -1,6 +1,7 @@
 import { type Field, readForm, wrongValue } from '../../core/call/form.ts';
 import type { InputRequests } from '../../core/call/run-to-completion.ts';
-import type { InputRequest, InputResponse, InputResponses, Json } from '../../core/call.ts';
+import type { InputRequest, InputResponse, InputResponses, Json, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { indented } from '../print/escape-control.ts';
 import { notice } from '../print/print-line.ts';
@@ -48,12 +49,34 @@ async function ask(server: string, { params = {} }: InputRequest, conversation: 
   const fields = readForm(requestedSchema);
   const action = await askAction('Answer?', 'yes', conversation);
   if (action !== 'accept' || typeof fields === 'string') return { action };
+  return { action, content: await askFields(fields, conversation) };
+}
+
+async function askFields(fields: readonly Field[], conversation: Conversation): Promise<Record<string, Json>> {
   const content: Record<string, Json> = {};
   for (const field of fields) {
     const value = await askField(field, conversation);
     if (value !== undefined) content[field.name] = value;
   }
-  return { action, content };
+  return content;
+}
+
+/** Asks the user for the fields of a form. Throws INPUT_INVALID for a form that cannot be asked field by field. */
+export async function askForm(schema: JsonObject, signal?: AbortSignal): Promise<JsonObject> {
+  const fields = readForm(schema);
+  if (typeof fields === 'string') {
+    throw new HeddleError('INPUT_INVALID', `The form cannot be shown here: ${fields}`, {
+      fix: 'Decide with `heddle approvals approve ID --content JSON`.',
+    });
+  }
+  const conversation = openConversation();
+  signal?.addEventListener('abort', conversation.close, { once: true });
+  try {
+    return await askFields(fields, conversation);
+  } finally {
+    signal?.removeEventListener('abort', conversation.close);
+    conversation.close();
+  }
 }
 
 /** Shows a URL and asks whether the user has opened it. Heddle never opens it: the user judges the host. */

@@ -9,13 +9,14 @@ import { printJson } from './print-json.ts';
 export function printResult({ value, isError }: CompleteResult, json: boolean): number {
   if (json) printJson(value);
   else if (isError) process.stderr.write(`${indented(textOf(value).trimEnd(), process.stderr)}\n`);
-  else show(process.stdout, textOf(value));
+  else printText(textOf(value));
   return isError ? 1 : 0;
 }
 
-function show(stream: NodeJS.WriteStream, text: string): void {
-  const shown = stream.isTTY ? escapeControlCharacters(text) : text;
-  stream.write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+/** Writes text to stdout, with one line break at its end. A pipe gets it unchanged. */
+export function printText(text: string): void {
+  const whole = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  process.stdout.write(process.stdout.isTTY ? escapeControlCharacters(whole) : whole);
 }
 
 function textOf({ content, structuredContent }: JsonObject): string {

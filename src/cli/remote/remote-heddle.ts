@@ -11,6 +11,7 @@ import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { HidingRule } from '../../heddle.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { type GatewayClient, GatewayLost } from './gateway-client.ts';
+import { type ReadRemote, remoteRuns, remoteWorkflows } from './remote-runs.ts';
 
 export interface RemoteOptions {
   readonly config: Config;
@@ -25,42 +26,47 @@ export function remoteHeddle(client: GatewayClient, { config, wait, capabilities
   const starting = feed<readonly string[]>();
   const common = { wait, ...(capabilities && { capabilities }) };
 
-  async function read<T>(route: Parameters<GatewayClient['send']>[0], body: object, signal?: AbortSignal): Promise<T> {
+  const read: ReadRemote = async (route, body, { signal, onMessage } = {}) => {
     try {
       const result = await client.send(route, {
         body: { ...common, ...(process.stderr.isTTY && { starting: true }), ...body },
         signal,
-        onMessage: (line) => line.starting && starting.publish(line.starting),
+        onMessage(line) {
+          if (line.starting) starting.publish(line.starting);
+          else onMessage?.(line);
+        },
       });
-      return result as T;
+      return result as never;
     } catch (thrown) {
       if (signal?.aborted) throw new HeddleError('CALL_CANCELLED', 'The call was cancelled while it waited.');
       throw thrown instanceof GatewayLost ? lostGateway(client) : thrown;
     }
-  }
+  };
 
   return {
     dispatch: (call) =>
       dispatch(client, call, { ...common, ...(call.capabilities && { capabilities: call.capabilities }) }),
     catalog: {
       list: (_by, { signal, waitMs, ...query }) =>
-        read<Page<Target>>('list', { ...query, ...(waitMs !== undefined && { wait: waitMs > 0 }) }, signal),
-      describe: (_by, name, signal) => read<Target>('describe', { name }, signal),
+        read<Page<Target>>('list', { ...query, ...(waitMs !== undefined && { wait: waitMs > 0 }) }, { signal }),
+      describe: (_by, name, signal) => read<Target>('describe', { name }, { signal }),
       known: async (_by, name) => (await read<Target | null>('known', { name })) ?? undefined,
       search: (_by, { text, limit, signal }) =>
-        read<readonly Hit[]>('search', { text, ...(limit !== undefined && { limit }) }, signal),
-      categories: (_by, signal) => read<readonly Category[]>('categories', {}, signal),
+        read<readonly Hit[]>('search', { text, ...(limit !== undefined && { limit }) }, { signal }),
+      categories: (_by, signal) => read<readonly Category[]>('categories', {}, { signal }),
       hiddenBy: async (_by, name) => (await read<HidingRule | null>('hidden-by', { name })) ?? undefined,
     },
     servers: {
       list: () => read<readonly ServerStatus[]>('servers', {}),
-      connect: (_by, name, signal) => read<ServerStatus>('connect', { name }, signal),
+      connect: (_by, name, signal) => read<ServerStatus>('connect', { name }, { signal }),
     },
     approvals: {
       get: (_by, id) => read<Approval>('approval', { approval: id }),
       decide: (_by, id, verdict) => read<Approval>('decide', { approval: id, ...verdict }),
-      settled: (_by, id, signal) => read<Approval>('settled', { approval: id }, signal),
+      settled: (_by, id, signal) => read<Approval>('settled', { approval: id }, { signal }),
     },
+    workflows: remoteWorkflows(read),
+    runs: remoteRuns(read),
     configuration: () => config,
     starting: (_by, signal) => starting.read(signal),
   };

@@ -44,25 +44,28 @@ verifies('W6', 'following shows every event once, also those written right befor
 verifies('W5', 'following ends with the steps in doubt, once the run has nothing else to do', async () => {
   const script = scriptedRun();
   script.add(runEvent('doubt', 'pay', 1));
-  const { end } = following({
-    ...script,
-    runs: {
-      ...script.runs,
-      async get(by, id) {
-        const before = await script.runs.get(by, id);
-        const doubt = { path: 'pay', tool: 'bank.pay', callId: 'c', since: 1, records: [] };
-        script.become({ status: 'in_doubt', doubts: [doubt] }); // Another branch has run until now.
-        return before;
+  const { end } = following(
+    {
+      ...script,
+      runs: {
+        ...script.runs,
+        async get(by, id) {
+          const before = await script.runs.get(by, id);
+          const doubt = { path: 'pay', tool: 'bank.pay', callId: 'c', since: 1, records: [] };
+          script.become({ status: 'in_doubt', doubts: [doubt] }); // Another branch has run until now.
+          return before;
+        },
       },
     },
-  });
+    { quietMs: 0 },
+  );
   expect(await end).toEqual({ kind: 'in-doubt', paths: ['pay'] });
 });
 
 verifies('G6', 'the user decides on each approval of a run that waits, and then the run goes on', async () => {
   const script = scriptedRun();
   script.become({ status: 'waiting' });
-  script.add(runEvent('approval', 'ok', 1, { approval: 'ap_1' }));
+  script.add(runEvent('waiting', 'ok', 1, { approval: 'ap_1' }));
   const decided: string[] = [];
   const { end, asides } = following(script, {
     async decide(approval) {
@@ -78,7 +81,7 @@ verifies('G6', 'the user decides on each approval of a run that waits, and then 
 verifies('L4', 'following ends with the approval that the command cannot settle', async () => {
   const script = scriptedRun();
   script.become({ status: 'waiting' });
-  script.add(runEvent('approval', 'ok', 1, { approval: 'ap_1' }));
+  script.add(runEvent('waiting', 'ok', 1, { approval: 'ap_1' }));
   const { end } = following(script, { decide: async () => false });
   expect(await end).toEqual({ kind: 'approval', approval: 'ap_1' });
 });

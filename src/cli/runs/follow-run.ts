@@ -14,6 +14,8 @@ export interface FollowedRun {
   readonly decide: (approval: string, signal: AbortSignal) => Promise<boolean>;
   /** Ends the following, not the run. */
   readonly signal: AbortSignal;
+  /** The time without events after which a run in doubt is left: a decision that was just made may not be in its history yet. */
+  readonly quietMs?: number;
 }
 
 /** The reason why a run is no longer followed. */
@@ -24,6 +26,7 @@ export type FollowedEnd =
   | { readonly kind: 'left' };
 
 const POLL_MS = 100;
+const QUIET_MS = 1000;
 
 /**
  * Shows the steps of a run until it ends, in whichever process. Returns before that if it needs a person whom this
@@ -40,7 +43,7 @@ export async function followRun(followed: FollowedRun): Promise<FollowedEnd> {
     for (;;) {
       await history.read();
       const end =
-        (await personNeeded(followed, history.needs, either)) ??
+        (await personNeeded(followed, history, either)) ??
         (await Promise.race([settled, sleep(POLL_MS, undefined, { signal: either })]));
       if (end?.kind === 'ended') await history.read();
       if (end) return end;
@@ -61,15 +64,21 @@ interface PersonsNeeded {
   readonly doubts: Set<string>;
 }
 
+type RunHistory = ReturnType<typeof openHistory>;
+
 /** Reads the history of a run piece by piece. */
 function openHistory({ id, by, runs, progress }: FollowedRun) {
   const needs: PersonsNeeded = { approvals: new Map(), doubts: new Set() };
   let after: number | undefined;
+  let changedAt = performance.now();
   return {
     needs,
+    /** Returns the time since the last event. */
+    quietFor: () => performance.now() - changedAt,
     async read(): Promise<void> {
       const events = await runs.events(by, id, after);
       after = events.at(-1)?.sequence ?? after;
+      if (events.length > 0) changedAt = performance.now();
       for (const event of events) note(needs, event);
       progress.add(events);
     },
@@ -77,24 +86,23 @@ function openHistory({ id, by, runs, progress }: FollowedRun) {
 }
 
 function note({ approvals, doubts }: PersonsNeeded, { kind, path, detail }: RunEvent): void {
-  if (kind === 'approval') approvals.set(path, String(detail.approval));
+  if (kind === 'waiting' && typeof detail.approval === 'string') approvals.set(path, detail.approval);
+  else if (kind === 'decided') approvals.delete(path);
   else if (kind === 'doubt') doubts.add(path);
-  else if (kind === 'finished') {
-    approvals.delete(path);
-    doubts.delete(path);
-  }
+  else if (kind === 'resolved') doubts.delete(path);
 }
 
 /** Lets the user decide on the approvals of a run that waits. Returns the end if it needs another person. */
 async function personNeeded(
   followed: FollowedRun,
-  needs: PersonsNeeded,
+  { needs, quietFor }: RunHistory,
   signal: AbortSignal,
 ): Promise<FollowedEnd | undefined> {
   if (needs.approvals.size === 0 && needs.doubts.size === 0) return undefined;
-  const { id, by, runs, progress, decide } = followed;
+  const { id, by, runs, progress, decide, quietMs = QUIET_MS } = followed;
   const { status, doubts } = await runs.get(by, id);
-  if (status === 'in_doubt') return { kind: 'in-doubt', paths: doubts.map(({ path }) => path) };
+  const paths = doubts.map(({ path }) => path);
+  if (status === 'in_doubt') return quietFor() < quietMs ? undefined : { kind: 'in-doubt', paths };
   if (status !== 'waiting') return undefined;
   for (const [path, approval] of needs.approvals) {
     const isSettled = await progress.aside(() => decide(approval, signal));

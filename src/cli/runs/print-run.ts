@@ -2,7 +2,7 @@ import type { Json } from '../../core/call.ts';
 import type { Run, RunError, RunEvent, StepInDoubt } from '../../core/records/run.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
-import { following, indentedJson } from '../print/escape-control.ts';
+import { following, indented } from '../print/escape-control.ts';
 import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { print } from '../print/print-line.ts';
 import { elapsedText, stepLines } from './step-lines.ts';
@@ -68,7 +68,7 @@ function rowsOf(run: Run, now: number): readonly (readonly [string, string])[] {
 
 function printValue(title: string, value: Json): void {
   print(title);
-  process.stdout.write(`${indentedJson(value, process.stdout)}\n`);
+  process.stdout.write(`${indented(JSON.stringify(value, null, 2), process.stdout)}\n`);
 }
 
 function printSteps(events: readonly RunEvent[], now: number): void {
@@ -86,7 +86,7 @@ function printSteps(events: readonly RunEvent[], now: number): void {
 function printDoubt({ id }: Run, { path, tool, callId, since, records }: StepInDoubt): void {
   print(`in doubt: ${path} called ${tool} at ${timeOf(since)}, and it is not known whether the call happened.`);
   print(`The audit log has of the call ${callId}:`);
-  for (const record of records) process.stdout.write(`${indentedJson(record, process.stdout)}\n`);
+  for (const record of records) process.stdout.write(`${indented(JSON.stringify(record, null, 2), process.stdout)}\n`);
   print('Check the system that the tool acts on. Then settle it with one of these:');
   for (const command of settlingCommands(id, path)) print(`  ${command}`);
 }

@@ -24,6 +24,7 @@ verifies('W6', 'the tree on a terminal is redrawn in place with one write, and c
   vi.advanceTimersByTime(100);
   progress.add([logEvent('search', 'complete', 1500)]);
   progress.end();
+  progress.end();
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
   expect(writes).toHaveLength(2);

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../core/records/run.ts';
-import { stepLine, stepLines } from './step-lines.ts';
+import { formatStep, stepLines } from './step-lines.ts';
 import { openStepTree, type StepNode } from './step-tree.ts';
 
 /** Shows the steps of a run while it goes on. */
@@ -23,8 +23,9 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
   const tree = openStepTree();
   let drawn = 0;
   let asides = 0;
+  let hasEnded = false;
   const draw = () => {
-    if (asides > 0) return;
+    if (asides > 0 || hasEnded) return;
     const { rows = DEFAULT_ROWS, columns = DEFAULT_COLUMNS } = stream;
     const lines = stepLines(tree.root, { now: now(), columns }, Math.max(rows - 2, 3));
     // One write: the terminal never shows a half-drawn tree.
@@ -50,6 +51,7 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
     end() {
       clearInterval(timer);
       draw();
+      hasEnded = true;
     },
   };
 }
@@ -70,7 +72,7 @@ function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress 
         const node = tree.add(event);
         if (!node || !SAID.includes(node.state)) continue;
         if (node.path.includes('[') && node.state !== 'failed' && node.state !== 'in-doubt') continue;
-        stream.write(`${stepLine({ ...node, name: node.path }, { ...style, now: now() }, 0)}\n`);
+        stream.write(`${formatStep({ ...node, name: node.path }, { ...style, now: now() }, 0)}\n`);
       }
     },
     aside: (prompt) => prompt(),

@@ -17,7 +17,7 @@ verifies('W6', 'the tree shows each step with its state, its time and its error'
     logEvent('search', 'start', 1000),
     logEvent('search/brave', 'start', 1000),
     logEvent('search/tavily', 'start', 1000),
-    logEvent('search/tavily', 'error', 1300, 'The server broke.\n✓ forged'),
+    logEvent('search/tavily', 'error', 1300, 'Step search/tavily failed: It broke.\n✓ forged'),
     logEvent('search/brave', 'complete', 2200),
     logEvent('search', 'complete', 2200),
     logEvent('note', 'skip', 2200, 'Its condition is false.'),
@@ -26,18 +26,29 @@ verifies('W6', 'the tree shows each step with its state, its time and its error'
   expect(shown).toEqual([
     '✓ search  1.2 s',
     '  ✓ brave  1.2 s',
-    String.raw`  ✗ tavily  300 ms  The server broke.\n✓ forged`,
+    String.raw`  ✗ tavily  300 ms  failed: It broke.\n✓ forged`,
     '– note  Its condition is false.',
     '… digest  2.0 s',
   ]);
 });
 
 verifies('W6', 'a step that waits or is in doubt says so until it goes on', () => {
-  const begun = [logEvent('ok', 'start', 1000), runEvent('approval', 'ok', 1100, { approval: 'ap_1' })];
+  const begun = [logEvent('ok', 'start', 1000), runEvent('waiting', 'ok', 1100, { approval: 'ap_1' })];
   expect(lines(begun)).toEqual(['… ok  4.0 s  waits for the approval ap_1']);
   expect(lines([...begun, logEvent('ok', 'complete', 2000)])).toEqual(['✓ ok  1.0 s']);
   const sent = [logEvent('pay', 'start', 1000), runEvent('doubt', 'pay', 3000)];
   expect(lines(sent)).toEqual(['? pay  4.0 s  may have happened or not']);
+});
+
+verifies('W6', 'a compensation is a step below its own, and timeouts are not shown', () => {
+  const shown = lines([
+    logEvent('flag', 'start', 1000),
+    runEvent('timer', 'flag/~timeout', 1000, { from: 1000, forMs: 9000 }),
+    logEvent('flag', 'complete', 1100),
+    logEvent('flag/~compensate', 'start', 2000),
+    logEvent('flag/~compensate', 'complete', 2100),
+  ]);
+  expect(shown).toEqual(['✓ flag  100 ms', '  ✓ compensate  100 ms']);
 });
 
 verifies('W6', 'many items are counted, and only the open and failed ones are shown', () => {

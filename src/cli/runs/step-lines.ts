@@ -2,9 +2,9 @@ import colors from 'picocolors';
 import { durationText } from '../../core/call/describe-approval.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { cutToWidth } from '../print/escape-control.ts';
-import type { StepNode, StepState } from './step-tree.ts';
+import type { ShownState, StepNode } from './step-tree.ts';
 
-const SYMBOLS: Readonly<Record<StepState, string>> = {
+const SYMBOLS: Readonly<Record<ShownState, string>> = {
   running: '…',
   waiting: '…',
   'in-doubt': '?',
@@ -12,7 +12,7 @@ const SYMBOLS: Readonly<Record<StepState, string>> = {
   failed: '✗',
   skipped: '–',
 };
-const COLOURS: Readonly<Record<StepState, (text: string) => string>> = {
+const COLOURS: Readonly<Record<ShownState, (text: string) => string>> = {
   running: colors.cyan,
   waiting: colors.yellow,
   'in-doubt': colors.yellow,
@@ -60,16 +60,18 @@ function linesBelow({ children }: StepNode, style: TreeStyle, depth = 0): readon
 
 function nodeLines(node: StepNode, style: TreeStyle, depth: number): readonly string[] {
   const isClosed = style.isShort && (node.state === 'done' || node.state === 'skipped');
-  return [stepLine(node, style, depth), ...(isClosed ? [] : linesBelow(node, style, depth + 1))];
+  return [formatStep(node, style, depth), ...(isClosed ? [] : linesBelow(node, style, depth + 1))];
 }
 
 /** Formats one step: its mark, name, time and note. */
-export function stepLine(node: StepNode, { now, columns }: StepStyle, depth: number): string {
+export function formatStep(node: StepNode, { now, columns }: StepStyle, depth: number): string {
   const { name, state, note = '', startedAt, endedAt } = node;
   const indent = '  '.repeat(depth);
   const mark = state === undefined ? '' : `${COLOURS[state](SYMBOLS[state])} `;
   const ms = startedAt === undefined || state === 'skipped' ? undefined : (endedAt ?? now) - startedAt;
-  const text = [name, ms === undefined ? '' : elapsedText(ms), note].filter((part) => part !== '').join('  ');
+  const text = [name.replace('~', ''), ms === undefined ? '' : elapsedText(ms), note]
+    .filter((part) => part !== '')
+    .join('  ');
   return `${indent}${mark}${cutToWidth(oneLine(text), columns - indent.length - 3)}`;
 }
 
@@ -90,10 +92,10 @@ function itemLines(items: readonly StepNode[], style: TreeStyle, depth: number):
   ];
 }
 
-const BY_ATTENTION: readonly StepState[] = ['in-doubt', 'failed', 'waiting', 'running', 'done', 'skipped'];
+const BY_ATTENTION: readonly ShownState[] = ['in-doubt', 'failed', 'waiting', 'running', 'done', 'skipped'];
 
 /** Returns the state of an item: that of its step that needs the most attention. */
-function stateWithin({ state, children }: StepNode): StepState {
+function stateWithin({ state, children }: StepNode): ShownState {
   const states = [state, ...[...children.values()].map(stateWithin)].filter((one) => one !== undefined);
   return BY_ATTENTION.find((one) => states.includes(one)) ?? 'running';
 }

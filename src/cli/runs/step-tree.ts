@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../core/records/run.ts';
 
 /** The state of a step as a terminal shows it. */
-export type StepState = 'running' | 'waiting' | 'in-doubt' | 'done' | 'failed' | 'skipped';
+export type ShownState = 'running' | 'waiting' | 'in-doubt' | 'done' | 'failed' | 'skipped';
 
 /** A step of a run, or a part of its path: a branch, an item or an iteration. */
 export interface StepNode {
@@ -9,7 +9,7 @@ export interface StepNode {
   /** The last segment of the path. */
   readonly name: string;
   /** Absent for a part of a path that is no step. */
-  state?: StepState;
+  state?: ShownState;
   /** The error, the reason of a skip, or what the step waits for. */
   note?: string;
   startedAt?: number;
@@ -24,13 +24,13 @@ export interface StepTree {
   add(event: RunEvent): StepNode | undefined;
 }
 
-const LOGGED: Readonly<Record<string, StepState>> = {
+const LOGGED: Readonly<Record<string, ShownState>> = {
   start: 'running',
   complete: 'done',
   error: 'failed',
   skip: 'skipped',
 };
-const HAS_NOTE: readonly StepState[] = ['failed', 'skipped'];
+const HAS_NOTE: readonly ShownState[] = ['failed', 'skipped'];
 
 export function openStepTree(): StepTree {
   const root = nodeAt('', '');
@@ -63,20 +63,39 @@ type StepChange = Partial<Pick<StepNode, 'state' | 'note' | 'startedAt' | 'ended
 
 /** Returns the change that an event makes to its step. */
 function changeOf({ kind, at, path, detail }: RunEvent): StepChange | undefined {
-  if (path === '') return undefined;
-  if (kind === 'log') return loggedChange(String(detail.type), at, detail.message);
-  if (kind === 'approval') return { state: 'waiting', note: `waits for the approval ${String(detail.approval)}` };
-  if (kind === 'timer') return { state: 'waiting', note: untilText(detail.until) };
-  if (kind === 'doubt') return { state: 'in-doubt', note: 'may have happened or not' };
-  return undefined;
+  // Timers below a step are its timeouts and the waits between its attempts.
+  if (path === '' || ((kind === 'timer' || kind === 'fired') && path.includes('~'))) return undefined;
+  switch (kind) {
+    case 'log':
+      return loggedChange(String(detail.type), at, textAfter(`Step ${path} `, String(detail.message)));
+    case 'waiting':
+      return { state: 'waiting', note: waitingText(detail.approval) };
+    case 'timer':
+      return { state: 'waiting', note: timerText(detail) };
+    case 'doubt':
+      return { state: 'in-doubt', note: 'may have happened or not' };
+    case 'decided':
+    case 'fired':
+    case 'resolved':
+      return { state: 'running', note: '' };
+    default:
+      return undefined;
+  }
 }
 
-function loggedChange(type: string, at: number, message: unknown): StepChange | undefined {
+function loggedChange(type: string, at: number, message: string): StepChange | undefined {
   const state = LOGGED[type];
   if (state === undefined) return undefined;
   if (state === 'running') return { state, startedAt: at };
-  return { state, endedAt: at, note: HAS_NOTE.includes(state) ? String(message) : '' };
+  return { state, endedAt: at, note: HAS_NOTE.includes(state) ? message : '' };
 }
 
-const untilText = (until: unknown): string =>
-  typeof until === 'number' ? `waits until ${new Date(until).toISOString()}` : 'waits';
+const textAfter = (start: string, text: string): string => (text.startsWith(start) ? text.slice(start.length) : text);
+
+const waitingText = (approval: unknown): string =>
+  typeof approval === 'string' ? `waits for the approval ${approval}` : 'waits';
+
+function timerText({ from, forMs, until }: RunEvent['detail']): string {
+  const end = typeof until === 'number' ? until : Number(from) + Number(forMs);
+  return Number.isFinite(end) ? `waits until ${new Date(end).toISOString()}` : 'waits';
+}

@@ -1,0 +1,46 @@
+import type { Caller } from '../../core/call.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
+import { notice } from '../print/print-line.ts';
+import { formContent } from './form-content.ts';
+
+export interface ApprovalAtTerminal {
+  readonly approvals: CommandHeddle['approvals'];
+  readonly by: Caller;
+  /** The time to wait for a decision elsewhere; undefined to ask the user here. */
+  readonly waitMs?: number | undefined;
+  /** False if the user may not be asked, with `--json`. */
+  readonly mayAsk: boolean;
+}
+
+/**
+ * Settles an approval that a run waits for: waits for an approver elsewhere, or shows the approval and asks the user.
+ * Returns false if it is still pending. Leaving the prompt throws CALL_CANCELLED.
+ */
+export async function decideAtTerminal(
+  id: string,
+  { approvals, by, waitMs, mayAsk }: ApprovalAtTerminal,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const approval = await approvals.get(by, id);
+  if (approval.status !== 'pending') return true;
+  if (waitMs !== undefined) {
+    const { waitAtMost } = await import('./wait-at-most.ts');
+    notice(`${approval.subject.name} waits for the approval ${id}.`);
+    const settled = await waitAtMost({ ms: waitMs, signal }, (either) => approvals.settled(by, id, either));
+    return settled !== undefined && settled.status !== 'pending';
+  }
+  const [{ askNo, canAsk }, { showWhole }, { approvalText }] = await Promise.all([
+    import('../input/ask.ts'),
+    import('../print/show-whole.ts'),
+    import('./print-approval.ts'),
+  ]);
+  if (!mayAsk || approval.decidable === false || !canAsk()) return false;
+  const isApproved =
+    (await showWhole(approvalText(approval, process.stderr), signal)) && (await askNo('Approve it?', signal));
+  if (!isApproved) await approvals.decide(by, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
+  else {
+    const content = await formContent(approval, undefined, signal);
+    await approvals.decide(by, id, { verdict: 'approve', ...(content && { content }) });
+  }
+  return true;
+}

@@ -1,0 +1,40 @@
+import { HeddleError } from '../../core/errors.ts';
+import type { LintReport } from '../../core/records/workflow.ts';
+import type { WorkflowChoice } from '../../core/records/workflow-api.ts';
+import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { untilInterrupted } from '../input/interrupt.ts';
+import { localCaller } from '../local-caller.ts';
+import { printJson } from '../print/print-json.ts';
+import { notice } from '../print/print-line.ts';
+import { printLint } from '../runs/print-workflow.ts';
+import { workflowChoice } from '../runs/workflow-choice.ts';
+import { runOptions } from '../terminal-call.ts';
+import { withRunningHeddle } from '../with-heddle.ts';
+
+export const lint: Command = {
+  summary: 'Check workflows: references, types, tools, limits and secrets. Calls no tool; exits with 1 on errors.',
+  usage: 'heddle lint [<name | file.yaml | file.json> …]',
+  notes: ['Without a name it checks every workflow of the configuration.'],
+  examples: ['heddle lint', 'heddle lint .heddle/workflows/digest.yaml', 'heddle lint research-digest --json'],
+  maxPositionals: Number.POSITIVE_INFINITY,
+  options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, ...GATEWAY_OPTIONS, json: JSON_OPTION },
+  async run(input) {
+    const words = input.positionals;
+    const given: readonly WorkflowChoice[] = await Promise.all(words.map(workflowChoice));
+    const signal = untilInterrupted();
+    const by = localCaller();
+    const reports = await withRunningHeddle(input, runOptions(input), async ({ workflows }) => {
+      const chosen = words.length > 0 ? given : (await workflows.list(by)).map(({ name }) => name);
+      const all: LintReport[] = [];
+      for (const one of chosen) {
+        if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
+        all.push(await workflows.lint(by, one, signal));
+      }
+      return all;
+    });
+    if (input.flag('json')) printJson(reports);
+    else if (reports.length === 0) notice('There is no workflow to check. Give a file: `heddle lint flow.yaml`.');
+    else for (const report of reports) printLint(report);
+    return reports.some(({ problems }) => problems.some(({ level }) => level === 'error')) ? 1 : 0;
+  },
+};

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { workflowDesk } from '../../../test/cli/workflow-desk.ts';
+import { verifies } from '../../../test/requirements.ts';
+
+const TWO_NOTES = `heddle: 1
+description: Writes two notes.
+input: { type: object, required: [topic], properties: { topic: { type: string }, n: { type: integer } } }
+steps:
+  - { id: first, tool: notes.write, input: { text: $input.topic } }
+  - { id: second, tool: notes.write, input: { text: "\${{ 'again: ' + $input.topic }}" } }
+output: { topic: $input.topic, first: $first.result.text }
+`;
+const FAILS = `heddle: 1
+steps:
+  - { id: good, tool: notes.write, input: { text: a } }
+  - { id: bad, tool: notes.read, input: {} }
+`;
+const ASKS = `heddle: 1
+steps:
+  - { id: ok, approval: { title: Write the note? } }
+  - { id: write, if: $ok.result.approved, tool: notes.write, input: { text: approved } }
+output: { approved: $ok.result.approved }
+`;
+
+describe('heddle run', () => {
+  verifies('W4', 'runs a workflow by its name: the output is on stdout, each step is a line on stderr', async () => {
+    const { heddle, calls } = await workflowDesk({ 'two-notes': TWO_NOTES });
+    const { code, stdout, stderr } = await heddle(['run', 'two-notes', 'topic=tea']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { topic: 'tea', first: 'written' }]);
+    expect(stderr).toMatch(/^✓ first {2}\d.*\n✓ second {2}\d.*\n$/);
+    expect(calls()).toEqual(['{"text":"tea"}', '{"text":"again: tea"}']);
+    const listed = await heddle(['list', 'workflows']);
+    expect(listed.stdout).toMatch(/^two-notes +2 .*\.heddle\/workflows\/two-notes\.yaml +Writes two notes\.$/m);
+  });
+
+  verifies('W1', 'runs a file; arguments take the types of its input, and a wrong one calls no tool', async () => {
+    const { heddle, calls } = await workflowDesk({ 'two-notes': TWO_NOTES });
+    const file = '.heddle/workflows/two-notes.yaml';
+    expect((await heddle(['run', file, 'topic=x', 'n=3', '--input', '{"n":1}'])).code).toBe(0);
+    const wrong = await heddle(['run', 'two-notes', 'topic=x', 'n=many']);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('n wants')]);
+    const missing = await heddle(['run', 'two-notes']);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('topic')]);
+    const unknown = await heddle(['run', 'two-note', 'topic=x']);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('There is no workflow two-note')]);
+    expect(calls()).toHaveLength(2);
+  });
+
+  it('explains what to write', async () => {
+    const { heddle } = await workflowDesk({ asks: ASKS });
+    const none = await heddle(['run']);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('heddle list workflows')]);
+    const format = await heddle(['run', 'asks', '--export', 'svg']);
+    expect([format.code, format.stderr]).toEqual([2, expect.stringContaining('mermaid')]);
+  });
+});
+
+verifies(
+  'L4',
+  'a run that needs an approval exits with 6, and goes on with `runs resume` after the decision',
+  async () => {
+    const { heddle, calls } = await workflowDesk({ asks: ASKS });
+    const { code, stdout, stderr } = await heddle(['run', 'asks']);
+    expect([code, stdout]).toEqual([6, '']);
+    const [, run = '', approval = ''] = /The run (\S+) waits for the approval (ap_\w+)\./.exec(stderr) ?? [];
+    expect(stderr).toContain(`then \`heddle runs resume ${run}\``);
+    const key = (await heddle(['key', 'create', 'ops', '--role', 'approver'])).stdout.trim();
+    expect(await heddle(['approvals', 'approve', approval], { env: { HEDDLE_KEY: key } })).toMatchObject({ code: 0 });
+    const resumed = await heddle(['runs', 'resume', run]);
+    expect([resumed.code, resumed.stdout]).toEqual([0, '{"approved":true}\n']);
+    expect(calls()).toEqual(['{"text":"approved"}']);
+  },
+);
+
+verifies('W6', '`runs` lists and shows runs, and prints their history', async () => {
+  const { heddle, calls } = await workflowDesk({ fails: FAILS });
+  expect((await heddle(['runs'])).stderr).toContain('No run is open.');
+  const failed = await heddle(['run', 'fails', '--json']);
+  expect(JSON.parse(failed.stdout)).toMatchObject({ success: false, status: 'failed', error: { path: 'bad' } });
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('RUN_FAILED')]);
+  const [{ id }] = JSON.parse((await heddle(['runs', '--all', '--json'])).stdout);
+  const table = await heddle(['runs', 'list', '--all', '--workflow', 'fails']);
+  expect(table.stdout).toMatch(new RegExp(`^${id} +fails +failed .*bad: NAME_UNKNOWN: `, 'm'));
+  const shown = await heddle(['runs', 'show', id.slice(0, 30)]);
+  expect(shown.stdout).toMatch(/^status +failed$/m);
+  expect(shown.stdout).toMatch(/^ {2}✓ good .*\n {2}✗ bad /m);
+  const history = (await heddle(['runs', 'events', id, '--json'])).stdout.trim().split('\n');
+  expect(history.map((line) => JSON.parse(line).sequence)).toEqual(history.map((_, at) => at + 1));
+  const bare = await heddle(['runs', 'retry', id]);
+  expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('--from STEP')]);
+  expect(calls()).toHaveLength(1);
+  const unknown = await heddle(['runs', 'show', 'nothing']);
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('nothing')]);
+});

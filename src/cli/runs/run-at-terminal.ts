@@ -1,0 +1,106 @@
+import type { Caller, JsonObject } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { withPlainNumbers } from '../../core/exact-numbers.ts';
+import type { Run, RunOptions, RunResult } from '../../core/records/run.ts';
+import type { RunInputRequest, WorkflowChoice } from '../../core/records/workflow-api.ts';
+import { decideAtTerminal } from '../approvals/decide-at-terminal.ts';
+import type { CommandHeddle } from '../command-heddle.ts';
+import { printJson } from '../print/print-json.ts';
+import { printText } from '../print/print-result.ts';
+import { followRun } from './follow-run.ts';
+import { watchInterrupts } from './interrupt-run.ts';
+import { endedError, inDoubt, leftRun, stillWaiting } from './run-errors.ts';
+import { type RunProgress, showRunProgress } from './show-progress.ts';
+
+/** The command that starts or follows a run. */
+export interface RunSite {
+  readonly heddle: Pick<CommandHeddle, 'runs' | 'approvals'>;
+  readonly by: Caller;
+  readonly json: boolean;
+  /** The time to wait for an approver elsewhere; undefined to ask the user here. */
+  readonly waitMs?: number | undefined;
+}
+
+/** A run to start. */
+export interface RunToStart {
+  readonly workflow: WorkflowChoice;
+  readonly input: JsonObject;
+  readonly options: RunOptions;
+  /** The user has agreed to the call of the workflow beforehand, with `--yes`. */
+  readonly approved?: 'self' | undefined;
+  /** Ends the wait for the start. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts a run. Asks the user at the terminal if the call of the workflow needs an approval. */
+export function startAtTerminal(site: RunSite, run: RunToStart, progress?: RunProgress): Promise<Run> {
+  const { heddle, by, json, waitMs } = site;
+  const { runs, approvals } = heddle;
+  const name = typeof run.workflow === 'string' ? run.workflow : (run.workflow.file ?? 'the workflow');
+  return runs.start(by, run.workflow, run.input, {
+    ...run.options,
+    signal: run.signal,
+    ...(run.approved && { approved: run.approved }),
+    ...(progress && { onInput: (request, signal) => askInput(request, progress, signal) }),
+    async onApproval(approval, signal) {
+      const { settleAtTerminal } = await import('../approvals/settle-at-terminal.ts');
+      const call = { name, caller: by, signal };
+      const isApproved = await settleAtTerminal(approval, { approvals, call, waitMs, mayAsk: !json });
+      return isApproved ? { approved: 'self' } : {};
+    },
+  });
+}
+
+const decide = ({ heddle: { approvals }, by, json, waitMs }: RunSite, approval: string, signal: AbortSignal) =>
+  decideAtTerminal(approval, { approvals, by, waitMs, mayAsk: !json }, signal);
+
+async function askInput({ server, inputRequests }: RunInputRequest, progress: RunProgress, signal: AbortSignal) {
+  const { askAtTerminal } = await import('../input/ask-elicitation.ts');
+  return progress.aside(() => askAtTerminal(withPlainNumbers(inputRequests), server, signal));
+}
+
+/** Runs a workflow and prints its output. Throws if the run does not succeed. */
+export async function runWorkflow(site: RunSite, run: RunToStart): Promise<number> {
+  const progress = showRunProgress(process.stderr);
+  try {
+    return await followToEnd(site, await startAtTerminal(site, run, progress), progress);
+  } finally {
+    progress.end();
+  }
+}
+
+/** Follows a run to its end and prints its output. Throws if it does not succeed, or needs another person. */
+export async function followToEnd(
+  site: RunSite,
+  { id, workflow }: Run,
+  progress: RunProgress = showRunProgress(process.stderr),
+): Promise<number> {
+  const { heddle, by, json } = site;
+  const { runs } = heddle;
+  const interrupts = watchInterrupts({ id, by, runs, progress });
+  try {
+    const end = await followRun({
+      ...{ id, by, runs, progress },
+      signal: interrupts.left,
+      decide: (approval, signal) => decide(site, approval, signal),
+    }).catch((thrown) => {
+      if (HeddleError.from(thrown).code === 'CALL_CANCELLED') throw leftRun(id); // Ctrl-C at a prompt.
+      throw thrown;
+    });
+    if (end.kind === 'in-doubt') throw inDoubt(id, end.paths);
+    if (end.kind === 'approval') throw stillWaiting(id, end.approval);
+    if (end.kind === 'left') throw leftRun(id);
+    printRunResult(end.result, json);
+    if (end.result.success) return 0;
+    throw endedError(end.result, workflow);
+  } finally {
+    interrupts.close();
+  }
+}
+
+/** Prints the whole result as JSON, or the output: text as it is, any other value as JSON. */
+function printRunResult({ success, output, ...rest }: RunResult, json: boolean): void {
+  if (json) printJson({ success, output, ...rest });
+  else if (success && typeof output === 'string') printText(output);
+  else if (success) printJson(output);
+}
