@@ -12,13 +12,15 @@ export interface ChangeRunsOptions {
   readonly watch: RunWatch;
   readonly find: FindRun;
   readonly engine: () => Promise<RunEngine>;
+  /** Stores a run that takes over the results of another one before a step. */
+  readonly retryRun: (run: StoredRun, from: string, by: Caller) => Promise<StoredRun>;
   readonly audited: <T>(by: Caller, change: AuditedChange, act: () => Promise<T>) => Promise<T>;
 }
 
 const CHANGERS: readonly Role[] = ['owner', 'operator'];
 
 /** Returns the changes of runs. Each is audited. */
-export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'resume' | 'resolve'> {
+export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'resume' | 'retry' | 'resolve'> {
   const { watch, find, engine, audited } = options;
 
   async function current({ id }: StoredRun): Promise<Run> {
@@ -45,6 +47,15 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
       const detail = { run: run.id };
       await audited(by, { action: 'resume', detail }, async () => (await engine()).resume(run.id));
       return current(run);
+    },
+    async retry(by, id, from) {
+      const run = await find.toChange(by, id, CHANGERS);
+      const retried = await audited(by, { action: 'retry', detail: { run: run.id, from } }, async () => {
+        const next = await options.retryRun(run, from, by);
+        await (await engine()).start(next.id);
+        return next;
+      });
+      return toRun(retried);
     },
     async resolve(by, id, resolution) {
       const run = await find.toChange(by, id, SETTLERS);

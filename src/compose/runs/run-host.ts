@@ -29,7 +29,7 @@ export interface RunHostOptions {
 }
 
 /** The execution of runs in this process. The engine is opened with the first run. */
-export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf'> {
+export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun'> {
   readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel'>;
   close(): Promise<void>;
 }
@@ -79,6 +79,10 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
 
   return {
     engine,
+    async retryRun(run, from, caller) {
+      const { retryRun } = await import('../../workflow/run/retry-run.ts');
+      return retryRun({ journal, clock: wallClock }, run, { from, caller });
+    },
     doubtsOf: (run) => doubtsOf(run, { journal, audit: store.audit }),
     calls: {
       begin,

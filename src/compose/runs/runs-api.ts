@@ -18,7 +18,7 @@ export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions,
 const DEFAULT_LIMIT = 100;
 
 /** Returns the API of runs. Callers see and change their own; those of others need a role. */
-export function runsApi(options: RunsApiOptions): Omit<Runs, 'retry'> {
+export function runsApi(options: RunsApiOptions): Runs {
   const { watch } = options;
   const { journal } = watch;
   const find = findRuns(journal);

@@ -22,7 +22,7 @@ export interface OpenWorkflows {
   /** The server whose tools are the workflows. */
   readonly server: FunctionServer;
   readonly workflows: Workflows;
-  readonly runs: Omit<Runs, 'retry'>;
+  readonly runs: Runs;
   /** Compiles the workflows of a changed configuration. */
   refresh(): void;
   /** Executes the runs that other processes have left, from now on. */

@@ -32,7 +32,7 @@ export function prepareWorkflows(parts: Omit<WorkflowParts, 'closing'>): Prepare
   return {
     api: {
       workflows: lazily(WORKFLOWS, async () => (await open()).workflows),
-      runs: lazily(RUNS, async () => (await open()).runs as Runs),
+      runs: lazily(RUNS, async () => (await open()).runs),
     },
     async close() {
       closing.abort();
