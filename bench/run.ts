@@ -1,4 +1,4 @@
-// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance,background,builtin] [--json]
+// node bench/run.ts [--reps 5] [--calls 3000] [--warm-up 2000] [--only heddle,naive-sdk] [--suites stdio,http,start-up,connect,list,credentials,governance,background,builtin,workflow] [--json]
 import { parseArgs } from 'node:util';
 import { runBackgroundSuite, showBackgroundSuite } from './background-suite.ts';
 import { runBuiltinSuite, showBuiltinSuite } from './builtin-suite.ts';
@@ -8,6 +8,7 @@ import { runGatewaySuite, showGatewaySuite } from './gateway-suite.ts';
 import { runGovernanceSuite, showGovernanceSuite } from './governance-suite.ts';
 import { runListSuite, showListSuite } from './list-suite.ts';
 import { runStartUpSuite, showStartUpSuite } from './start-up-suite.ts';
+import { runWorkflowSuite, showWorkflowSuite } from './workflow-suite.ts';
 
 const { values } = parseArgs({
   options: {
@@ -15,7 +16,10 @@ const { values } = parseArgs({
     calls: { type: 'string', default: '3000' },
     'warm-up': { type: 'string', default: '2000' },
     only: { type: 'string' },
-    suites: { type: 'string', default: 'stdio,http,start-up,connect,list,credentials,governance,background,builtin' },
+    suites: {
+      type: 'string',
+      default: 'stdio,http,start-up,connect,list,credentials,governance,background,builtin,workflow',
+    },
     json: { type: 'boolean', default: false },
   },
 });
@@ -45,6 +49,7 @@ const SUITES = new Map([
   ['governance', suite(() => runGovernanceSuite({ reps, calls, warmUp }), showGovernanceSuite)],
   ['background', suite(() => runBackgroundSuite({ reps, calls }), showBackgroundSuite)],
   ['builtin', suite(() => runBuiltinSuite({ reps }), showBuiltinSuite)],
+  ['workflow', suite(() => runWorkflowSuite({ reps }), showWorkflowSuite)],
 ]);
 
 for (const name of values.suites.split(',')) {

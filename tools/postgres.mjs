@@ -11,7 +11,7 @@ const CLUSTER_SETTINGS = '/etc/postgresql-common/createcluster.conf';
 /**
  * Starts an empty server on a free port of 127.0.0.1. As root, installs Debian's package first if it is missing.
  *
- * @returns {Promise<{ url: string, stop(): Promise<void> }>}
+ * @returns {Promise<{ url: string, restart(): Promise<void>, stop(): Promise<void> }>}
  */
 export async function startPostgres() {
   const programs = findPrograms() ?? installPrograms();
@@ -30,6 +30,9 @@ export async function startPostgres() {
     run('pg_ctl', 'start', '--wait', '--pgdata', folder, '--log', join(home, 'log'), '--options', options);
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+      async restart() {
+        run('pg_ctl', 'restart', '--wait', '--mode', 'fast', '--pgdata', folder, '--log', join(home, 'log'));
+      },
       async stop() {
         try {
           run('pg_ctl', 'stop', '--mode', 'immediate', '--pgdata', folder);

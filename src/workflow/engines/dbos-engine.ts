@@ -47,10 +47,8 @@ export async function openDbosEngine(parts: DbosEngineParts): Promise<RunEngine>
     if (!(await runtime.wake(run)) && pickUp) await runtime.start(run, 'queue');
   };
   const signals = signalsOf(parts, { waiting: executions.waiting, wake });
-  const heartbeat = await keepAlive(leases, timer);
-  const runtime = await openDbosRuntime(parts.location, executions.driver).catch(async (cause) => {
+  const { heartbeat, runtime } = await openParts(parts, timer, executions.driver).catch((cause) => {
     executions.leases.close();
-    await heartbeat.stop();
     throw cause;
   });
   opening.resolve(runtime);
@@ -79,6 +77,17 @@ export async function openDbosEngine(parts: DbosEngineParts): Promise<RunEngine>
       await runtime.close();
     },
   };
+}
+
+/** Other processes must know that this one is alive before it gets a run. */
+async function openParts({ location, leases }: DbosEngineParts, timer: Timer, driver: RunDriver) {
+  const heartbeat = await keepAlive(leases, timer);
+  try {
+    return { heartbeat, runtime: await openDbosRuntime(location, driver) };
+  } catch (cause) {
+    await heartbeat.stop();
+    throw cause;
+  }
 }
 
 const owned = (run: string) => new HeddleError('RUN_OWNED', `Another process executes the run ${run}.`);

@@ -20,6 +20,8 @@ const QUEUE_POLL_MS = 500;
 const TOPIC = 'wake';
 /** A run that waits for a person is advanced once a day, in case a wake-up message was lost. */
 const LONGEST_WAIT_S = 86_400;
+/** A message arrives by NOTIFY. The poll is for one that was lost with its connection. */
+const POLL_MS = 30_000;
 const POOL_SIZE = 10;
 
 /** Identifies this process. DBOS gives the runs of an id to each process that has it. */
@@ -159,10 +161,8 @@ async function driveRun({ DBOS }: Sdk, run: string): Promise<void> {
     if (pause.ended) break;
     const { wakeAt } = pause;
     const endWait = driver.onWaiting(run);
-    await DBOS.recv(
-      TOPIC,
-      wakeAt === undefined ? { timeoutSeconds: LONGEST_WAIT_S } : { deadlineEpochMS: wakeAt },
-    ).finally(endWait);
+    const end = wakeAt === undefined ? { timeoutSeconds: LONGEST_WAIT_S } : { deadlineEpochMS: wakeAt };
+    await DBOS.recv(TOPIC, { ...end, pollingIntervalMs: POLL_MS }).finally(endWait);
   }
   instance?.startedBy.delete(run);
 }

@@ -52,7 +52,10 @@ export class Activity {
     this.#waits.add(wakeAt);
     this.#ended();
     try {
-      return await event;
+      const arrived = await event;
+      // An abort that follows an interruption must not be journaled as the end of the operation.
+      if (this.#isInterrupted) throw new RunInterrupted();
+      return arrived;
     } finally {
       this.#working++;
       this.#waits.delete(wakeAt);

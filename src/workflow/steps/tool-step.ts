@@ -40,7 +40,7 @@ export async function runSubWorkflow(
   const { workflow, timeoutMs } = step;
   const input = toInput(await evaluate(execution, frame.scope, step.input), frame.path);
   return callTool(execution, frame, {
-    ...{ tool: `mcp__workflow__${workflow}`, input, attempt, onInDoubt: 'retry' },
+    ...{ tool: `mcp__workflow__${workflow}`, input, attempt, idempotency: 'auto', onInDoubt: 'retry' },
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
 }
