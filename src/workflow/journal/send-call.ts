@@ -1,3 +1,4 @@
+import { hasUnknownOutcome } from '../../core/call/repeatable.ts';
 import {
   type CompleteResult,
   type RunToCompletionOptions,
@@ -38,6 +39,8 @@ export async function sendCall(context: RunContext, sending: Sending): Promise<S
     };
     const completion = runToCompletion(dispatch, call, waysToWait(context, sending, aborter.dueAt));
     const result: CompleteResult = await aborter.withGrace(completion);
+    const isUnknown: boolean = hasUnknownOutcome(result);
+    if (isUnknown) throw unknownOutcome(sending.call.tool);
     return { kind: 'end', end: completeEnd(result, writer.store(result.value), clock()) };
   } catch (thrown) {
     return await outcomeOf(context, sending, { thrown, abortedBy: aborter.reason() });
@@ -186,6 +189,9 @@ export async function targetOf(context: RunContext, sending: Sending): Promise<T
   const call = toCall(context, sending, AbortSignal.timeout(DESCRIBE_MS));
   return context.parts.describe(call).catch(() => undefined);
 }
+
+const unknownOutcome = (tool: string) =>
+  new HeddleError('OUTCOME_UNKNOWN', `${tool} has failed, and reports that it may have had its effect.`);
 
 const noResponder = (tool: string, server: string) =>
   new HeddleError('UPSTREAM_REFUSED', `The server ${server} requested input during ${tool}, and nobody can respond.`, {

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
+import { realTimer } from '../../core/time.ts';
 import type { RunOwner } from '../../store/run-queue.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
 import { completeWith, type RunBench, runBench } from '../journal/fixtures.ts';
@@ -77,6 +78,34 @@ describe('the embedded engine', () => {
     expect(await bench.output(run)).toEqual({ second: true });
     expect(bench.reached.map(({ id }) => id)).toEqual([bench.reached[0]?.id, bench.reached[0]?.id]);
     stuck.reject(new Error('too late'));
+  });
+
+  verifies('W5', 'shares a file with another engine: each run is executed once', async () => {
+    const bench = await runBench();
+    const runs = await Promise.all(
+      Array.from({ length: 20 }, () => bench.create(aWorkflow([aCallStep('write'), aCallStep('write2')]))),
+    );
+    engineOf(bench, { pickUp: true, maxRunning: 3 });
+    engineOf(bench, { pickUp: true, maxRunning: 3 });
+    for (const run of runs) await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
+    for (const run of runs) expect(bench.called(run)).toEqual(['write', 'write2']);
+  });
+
+  verifies('W5', 'goes on after the store has refused a write, and does not repeat a call', async () => {
+    const bench = await runBench();
+    const { engine } = engineOf(bench, { timer: (_delay, callback) => realTimer(1, callback) });
+    bench.respond('write', async () => {
+      await bench.store.breakAudit();
+      return completeWith({});
+    });
+    const run = await bench.create(aWorkflow([aCallStep('write'), aCallStep('write2')]));
+    await engine.start(run.id);
+    await until('the first call was made', () => bench.called(run).length === 1);
+    await bench.store.repairAudit();
+    await until('the run has ended or is in doubt', async () =>
+      ['succeeded', 'in_doubt', 'failed'].includes((await status(bench, run)) ?? ''),
+    );
+    expect(bench.called(run).filter((tool) => tool === 'write')).toEqual(['write']);
   });
 
   verifies('W5', 'cancels a run by a signal while a call is in flight', async () => {

@@ -9,7 +9,8 @@ import type { Advanced, AdvanceRun, RunEngine } from './engine.ts';
 
 const MAX_RUNNING = 100;
 const HEARTBEAT_MS = 20_000;
-const RETRY_MS = 5000;
+/** The delay after a failure of the store, so that a run that cannot be read does not use all time. */
+const RETRY_MS = 1000;
 /** The longest time after which an engine looks for runs of other processes. */
 const LOOK_MS = 30_000;
 
@@ -47,13 +48,19 @@ class EmbeddedEngine implements RunEngine {
   #stopHeartbeat: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
   #looking: Promise<void> | undefined;
+  #alive: NodeJS.Timeout | undefined;
   #isChanged = false;
   #isClosed = false;
+  readonly #closing: Promise<void>;
+  #close = () => {};
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
     this.#timer = options.timer ?? realTimer;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#closing = promise;
+    this.#close = resolve;
     if (!options.pickUp) return;
     this.#watch();
     this.#look();
@@ -80,6 +87,8 @@ class EmbeddedEngine implements RunEngine {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#close();
+    this.#keepAlive();
     this.#cancelTimer();
     this.#stopHeartbeat?.();
     this.#unwatch?.();
@@ -122,17 +131,40 @@ class EmbeddedEngine implements RunEngine {
       .catch((): Advanced => ({ kind: 'lost' }))
       .then((advanced) => this.#leave(claimed, advanced));
     this.#running.set(id, { claimed, abort, done });
+    this.#keepAlive();
   }
 
   /** Releases a run after its execution. */
   async #leave(claimed: ClaimedRun, advanced: Advanced): Promise<void> {
     const { id } = claimed.run;
-    const wakeAt = wakeOf(advanced, this.#clock());
+    if (advanced.kind === 'lost') await this.#pause();
+    const wakeAt = advanced.kind === 'suspended' ? advanced.wakeAt : undefined;
     await this.#release(claimed, wakeAt);
     this.#running.delete(id);
-    if (advanced.kind === 'suspended' || advanced.kind === 'lost')
-      this.#waiting.set(id, wakeAt ?? Number.POSITIVE_INFINITY);
+    if (advanced.kind === 'lost') this.#waiting.set(id, this.#clock());
+    if (advanced.kind === 'suspended') this.#waiting.set(id, wakeAt ?? Number.POSITIVE_INFINITY);
+    this.#keepAlive();
     this.#look();
+  }
+
+  /** Waits after a failure; not in an engine that closes. */
+  async #pause(): Promise<void> {
+    if (this.#isClosed) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#timer(RETRY_MS, resolve);
+    this.#closing.then(resolve);
+    await promise;
+    cancel();
+  }
+
+  /** Keeps the process alive while it has open runs: their timers alone do not. */
+  #keepAlive(): void {
+    const isBusy = !this.#isClosed && this.#running.size + this.#waiting.size > 0;
+    if (isBusy) this.#alive ??= setInterval(() => {}, LOOK_MS);
+    else {
+      clearInterval(this.#alive);
+      this.#alive = undefined;
+    }
   }
 
   /** Releases a lease. While the store refuses, it is tried again: no other process takes a run of a living one. */
@@ -189,6 +221,7 @@ class EmbeddedEngine implements RunEngine {
     const run = await journal.get(id);
     if (run && !ENDED_STATUSES.includes(run.status)) return (await journal.signals(id, run.signalSeen)).length > 0;
     this.#waiting.delete(id);
+    this.#keepAlive();
     return false;
   }
 
@@ -198,12 +231,6 @@ class EmbeddedEngine implements RunEngine {
     if (this.#isClosed || at === Number.POSITIVE_INFINITY || this.#running.size >= maxRunning) return;
     this.#cancelTimer = this.#timer(Math.max(at - this.#clock(), 0), () => this.#look());
   }
-}
-
-/** Returns the time at which a run is due again. One that could not be written is tried again. */
-function wakeOf(advanced: Advanced, now: number): number | undefined {
-  if (advanced.kind === 'suspended') return advanced.wakeAt;
-  return advanced.kind === 'lost' ? now + RETRY_MS : undefined;
 }
 
 const tooNew = (id: string) => new HeddleError('RUN_TOO_NEW', `A newer version of Heddle began the run ${id}.`);
