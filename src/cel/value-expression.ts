@@ -10,7 +10,7 @@ import { MAX_EXPRESSION_BYTES, ResultInvalid, valueToJson } from './value-to-jso
 
 /** The limits of one expression: about 50 ms, 4 MB of text, lists of 10,000 items. */
 const VALUE_LIMITS: MeterLimits = { steps: 250_000, madeCharsPerStep: 16, items: 10_000 };
-const MAX_KNOWN = 5_000;
+const MAX_KNOWN = 2_000;
 const MAX_INT64 = 2n ** 63n - 1n;
 const INTEGER = /^-?\d{1,19}$/;
 

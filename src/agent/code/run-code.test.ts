@@ -139,6 +139,11 @@ describe('hostile code', () => {
     }
   });
 
+  verifies('W3', 'is ended if it nests too deeply for the interpreter', async () => {
+    const source = 'return eval("(".repeat(1e5) + "1" + ")".repeat(1e5))';
+    expect(await errorOf(source)).toBe('CODE_LIMIT_EXCEEDED: The code nests too deeply.');
+  });
+
   verifies('W3', 'cannot return or pass more than 1 MiB', async () => {
     expect(await errorOf('return "x".repeat(2_000_000)')).toContain('result that is larger than 1 MiB');
     expect(await errorOf('await tools.crm.find({ a: "x".repeat(2_000_000) })')).toContain(

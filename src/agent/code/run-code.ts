@@ -104,8 +104,12 @@ function supervise(worker: Worker, request: CodeRequest, host: CodeHost) {
     else reject(toError(message, request));
   });
   worker.on('error', (error) => {
-    const isMemory = (error as { readonly code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    reject(isMemory ? toError({ kind: 'exceeded', limit: 'memory' }, request) : error);
+    const { code, name } = error as { readonly code?: string; readonly name?: string };
+    if (code === 'ERR_WORKER_OUT_OF_MEMORY') reject(toError({ kind: 'exceeded', limit: 'memory' }, request));
+    // The interpreter itself has overflowed its stack.
+    else if (name === 'RangeError' || name === 'RuntimeError')
+      reject(toError({ kind: 'exceeded', limit: 'stack' }, request));
+    else reject(error);
   });
   worker.on('exit', () => reject(new HeddleError('INTERNAL', 'The thread of the code ended before the code did.')));
   setIdle(false);
@@ -137,6 +141,7 @@ const LIMITS: Readonly<
 > = {
   time: ({ limits }) => `takes longer than ${limits.wallMs} ms`,
   memory: ({ limits }) => `needs more than ${limits.memoryBytes} bytes of memory`,
+  stack: () => 'nests too deeply',
   calls: ({ limits }) => `makes more than ${limits.calls} calls`,
   result: () => 'has a result that is larger than 1 MiB',
   input: () => 'passes more than 1 MiB to one call, or 16 MiB to all',

@@ -23,7 +23,7 @@ export type SandboxMessage =
 
 export type SandboxFailure =
   | { readonly kind: 'failed'; readonly message: string; readonly line?: number }
-  | { readonly kind: 'exceeded'; readonly limit: 'time' | 'memory' | 'calls' | 'result' | 'input' };
+  | { readonly kind: 'exceeded'; readonly limit: 'time' | 'memory' | 'stack' | 'calls' | 'result' | 'input' };
 
 /** The largest result, and the largest input of a call, in characters. */
 export const MAX_JSON_CHARS = 1024 * 1024;

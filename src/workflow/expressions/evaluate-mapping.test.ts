@@ -79,6 +79,13 @@ describe('a reference', () => {
     expect(evaluateMapping(ref('items', '*', 'sum', 'result'), scopeOf(values))).toEqual(['a', 'b']);
   });
 
+  verifies('W2', 'gives results that look like a skipped step as they are', () => {
+    const job = { status: 'skipped', result: null };
+    const scope = scopeOf({ ci: ok({ job, jobs: [job] }) });
+    expect(evaluateMapping(ref('ci', 'result', 'job'), scope)).toEqual(job);
+    expect(evaluateMapping(ref('ci', 'result', 'jobs', '*', 'result'), scope)).toEqual([null]);
+  });
+
   verifies('W2', 'finds inner names before outer ones', () => {
     const own = new Map<string, Json>([['item', 1]]);
     const scope = createScope(own, scopeOf({ item: 2, input: 3 }));

@@ -31,8 +31,9 @@ export function richView({ output, call, error, ...rest }: StepOutcome): JsonObj
  * Returns the value of `$step` in the classic form: the fields of its result, then those of `outputMapping` and `result`.
  * On a tool step `content`, `isError`, `serverId` and `latencyMs` win.
  */
-export function classicView({ status, result, error, output, call }: StepOutcome): JsonObject {
-  if (status === 'skipped') return { status, result: null, ...(error && { error: { ...error } as JsonObject }) };
+export function classicView(outcome: StepOutcome): JsonObject {
+  if (outcome.status === 'skipped') return richView(outcome);
+  const { result, output, call } = outcome;
   return {
     ...(isObject(result) ? result : {}),
     ...output,
@@ -46,9 +47,16 @@ export function classicView({ status, result, error, output, call }: StepOutcome
   };
 }
 
-/** Returns true for the value of a step that was skipped. */
+/** The value of a step that has not begun. */
+export const SKIPPED_VIEW: JsonObject = { status: 'skipped', result: null, attempts: 0, startedAt: 0, endedAt: 0 };
+
+/** Returns true for the value of a step that was skipped. A tool may return an object with such a status, too. */
 export const isSkippedView = (value: Json | undefined): value is JsonObject =>
-  isObject(value) && value.status === 'skipped' && value.result === null;
+  isObject(value) &&
+  value.status === 'skipped' &&
+  value.result === null &&
+  typeof value.attempts === 'number' &&
+  typeof value.startedAt === 'number';
 
 /**
  * Returns the result of a tool step: `structuredContent`, else an object or list that its text holds as JSON, else

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { FanoutStep, StepBase, ToolUse } from '../definition/canonical.ts';
+import { SKIPPED_VIEW } from '../expressions/step-view.ts';
 import type { StoredValue } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate } from './frame/evaluate.ts';
@@ -39,7 +40,7 @@ export async function mergeItems(execution: Execution, frame: Frame, merge: Merg
 
 /** Loads `$items`. Each has the steps of its body by id; a step without a result counts as skipped. */
 async function loadItems({ durable }: Execution, { path }: Frame, { step, entries }: Merge) {
-  const skipped = Object.fromEntries(step.steps.map(({ id }) => [id, { status: 'skipped', result: null }]));
+  const skipped = Object.fromEntries(step.steps.map(({ id }) => [id, SKIPPED_VIEW]));
   const items: JsonObject[] = [];
   let bytes = 0;
   for (const entry of entries) {
