@@ -63,7 +63,6 @@ export function watchForDeadExecutors({ runtime, leases, journal, clock, timer }
   }
   /** A process can die between the creation of a run and its start. */
   async function startLost(): Promise<void> {
-    console.log('startlost', performance.now() | 0);
     const running = await journal.list({ status: 'running', limit: CHECKED_RUNS });
     const old = running.filter(({ startedAt }) => startedAt < clock() - START_MS).map(({ id }) => id);
     if (old.length === 0) return;
@@ -71,7 +70,6 @@ export function watchForDeadExecutors({ runtime, leases, journal, clock, timer }
   }
   async function sweep(): Promise<void> {
     // One process at a time: a second one would hand over runs that have just found a new executor.
-    console.log('sweep', performance.now() | 0);
     const turn = await leases.acquire('dbos-takeover', SWEEP_MS * 5);
     if (!turn) return;
     try {
