@@ -44,7 +44,10 @@ const VALID: readonly JsonObject[] = [
     id: 'a',
     pipeline: [tool, { transform: '$prev' }, { filter: '$item.ok' }, { enrich: { tool: 's.e', as: 'e' } }],
   }),
-  rich({ id: 'a', approval: { title: 'x', schema: {}, approvers: ['role:approver'], expires: '1h' } }),
+  rich({
+    id: 'a',
+    approval: { title: 'x', schema: { type: 'object', properties: {} }, approvers: ['role:approver'], expires: '1h' },
+  }),
   rich({ id: 'a', wait: { for: '1m' } }),
   rich({ id: 'a', workflow: 'other', input: '$input', retry: { max: 1, on: ['UPSTREAM_FAILED'] } }),
   rich({ id: 'a', code: { js: 'return 1', limits: { memory: '8MiB' } }, fallback: { tool: 's.t' } }),

@@ -4,6 +4,7 @@ import { declaredNames } from '../declared-names.ts';
 import { choiceField, jsonField, namedField, type SourceField, textField } from '../field.ts';
 import { objectField } from '../object-field.ts';
 import { DEFAULT_WALL_MS } from '../rich/read-workflow.ts';
+import { inputSchema } from '../schema-fields.ts';
 import { readSteps } from '../step-fields.ts';
 import { CLASSIC_TYPES, type ClassicBase, typeOf } from './step-types.ts';
 
@@ -20,7 +21,7 @@ export const classicFields = objectField(
     description: textField({ about: 'Description; models see it.' }),
     version: textField({ max: 64 }),
     errorHandling,
-    input: jsonField('JSON Schema of the input.'),
+    input: inputSchema('JSON Schema of the input.'),
     var: jsonField('Constants: `$var.name`.'),
     steps,
   },

@@ -1,18 +1,10 @@
 import { APPROVER_PATTERN } from '../../../core/call/caller.ts';
 import type { ApprovalStep, CodeStep, WaitStep } from '../canonical.ts';
 import { condition, expression, inputMapping, mapping, timeExpression } from '../expressions/mapping.ts';
-import {
-  choiceField,
-  countField,
-  described,
-  jsonField,
-  listField,
-  refuse,
-  type SourceField,
-  textField,
-} from '../field.ts';
+import { choiceField, countField, described, listField, refuse, type SourceField, textField } from '../field.ts';
 import { objectField } from '../object-field.ts';
 import { durationField, sizeField } from '../quantities.ts';
+import { formSchema } from '../schema-fields.ts';
 import { stepId, toolName, toolUse } from './common-fields.ts';
 
 export const MAX_CONCURRENCY = 100;
@@ -31,7 +23,7 @@ const approvalFields = objectField(
   {
     title: described(mapping, 'Text that approvers see.'),
     show: described(mapping, 'Values that approvers see.'),
-    schema: jsonField('JSON Schema of a form. Its content is part of the result.'),
+    schema: formSchema('JSON Schema of a form. Its content is part of the result.'),
     approvers: listField(
       textField({
         pattern: APPROVER_PATTERN,

@@ -207,6 +207,23 @@ verifies('W1', 'lets the cases of a switch and separate bodies use one id', () =
   expect(compile(steps + bodies).problems).toEqual([]);
 });
 
+it.each([
+  ['a type that is not object', { type: 'array' }, 'its type is not object'],
+  ['a broken reference', { type: 'object', properties: { a: { $ref: '#/$defs/none' } } }, '$defs/none'],
+])('refuses an input schema with %s', (_, input, reason) => {
+  const { problems, workflow } = compileWorkflow({
+    value: { heddle: 1, name: 'a', input, steps: [{ id: 'a', tool: 's.t' }] },
+  });
+  expect(workflow).toBeUndefined();
+  expect(problems).toMatchObject([{ code: 'SCHEMA_INVALID', message: expect.stringContaining(reason) }]);
+});
+
+verifies('W3', 'refuses the form of an approval that no client can show', () => {
+  const schema = { type: 'object', properties: { a: { type: 'object' } } };
+  const value = { heddle: 1, name: 'a', steps: [{ id: 'a', approval: { title: 'x', schema } }] };
+  expect(compileWorkflow({ value }).problems).toMatchObject([{ code: 'SCHEMA_INVALID', path: 'a' }]);
+});
+
 const many = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `s${at}`, tool: 's.t' }));
 const nested = (depth: number): JsonObject =>
   depth === 1 ? { id: 'd1', tool: 's.t' } : { id: `d${depth}`, sequential: [nested(depth - 1)] };

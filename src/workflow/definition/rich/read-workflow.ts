@@ -12,6 +12,7 @@ import { mapping } from '../expressions/mapping.ts';
 import { countField, described, jsonField, type SourceField, textField } from '../field.ts';
 import { objectField } from '../object-field.ts';
 import { durationField, MAX_DURATION_MS } from '../quantities.ts';
+import { inputSchema } from '../schema-fields.ts';
 import { stepList } from '../step-fields.ts';
 import { MOST } from '../step-limits.ts';
 import { onError, retry } from './common-fields.ts';
@@ -55,7 +56,7 @@ export const workflowFields = objectField(
     }),
     version: textField({ max: 64, about: 'Version, for people.' }),
     description: textField({ about: 'Description; models see it.' }),
-    input: jsonField('JSON Schema of the input.'),
+    input: inputSchema('JSON Schema of the input.'),
     output: described(mapping, 'Output. Default: the result of the last step.'),
     var: jsonField('Constants: `$var.name`.'),
     defaults: alreadyRead,
