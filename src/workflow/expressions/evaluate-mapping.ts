@@ -5,9 +5,9 @@ import { HeddleError } from '../../core/errors.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Mapping, Reference, StepCondition } from '../definition/canonical.ts';
-import { expressionFailed, followReference } from './follow-reference.ts';
 import type { RunScope } from './run-scope.ts';
 import { isSkippedView } from './step-view.ts';
+import { expressionFailed, valueAtReference } from './value-at-reference.ts';
 
 const MAX_SHOWN_CHARS = 80;
 const MAX_TEXT_CHARS = 1024 * 1024;
@@ -49,7 +49,7 @@ type Leaf = Exclude<Mapping, { readonly object: unknown } | { readonly list: unk
 
 function evaluateLeaf(mapping: Leaf, evaluation: Evaluation): Json {
   if ('value' in mapping) return mapping.value;
-  if ('ref' in mapping) return followReference(mapping.ref, evaluation.scope);
+  if ('ref' in mapping) return valueAtReference(mapping.ref, evaluation.scope);
   if ('cel' in mapping) return evaluateCel(mapping.cel, evaluation);
   return evaluateTemplate(mapping.template, evaluation);
 }
@@ -97,7 +97,7 @@ function evaluateCel(source: string, { scope, budget }: Evaluation): Json {
   if ('value' in result) return result.value;
   const [name, ...parts] = result.missing ?? [];
   // The reference has the same problem, and its error names the nearest match.
-  if (typeof name === 'string') followReference({ name, parts, text: textOf(name, parts) }, scope);
+  if (typeof name === 'string') valueAtReference({ name, parts, text: textOf(name, parts) }, scope);
   throw expressionFailed(`${shownSource(source)} has no value: ${result.failure}`, 'Correct the expression.');
 }
 

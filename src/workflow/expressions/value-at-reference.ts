@@ -25,7 +25,7 @@ interface Reached {
  * Resolves a reference to its value, which is not copied. `*` maps over a list and leaves out skipped steps. A number
  * indexes a list. Throws EXPRESSION_FAILED with the part that does not exist and the nearest name.
  */
-export function followReference(reference: Reference, scope: RunScope): Json {
+export function valueAtReference(reference: Reference, scope: RunScope): Json {
   const { name, parts } = withoutAlias(reference, scope);
   const value = scope.get(name);
   if (value === undefined) throw unknownName(name, reference, scope);
