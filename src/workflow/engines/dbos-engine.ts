@@ -47,7 +47,7 @@ export async function openDbosEngine(parts: DbosEngineParts): Promise<RunEngine>
     if (!(await runtime.wake(run)) && pickUp) await runtime.start(run, 'queue');
   };
   const signals = signalsOf(parts, { waiting: executions.waiting, wake });
-  const { heartbeat, runtime } = await openParts(parts, timer, executions.driver).catch((cause) => {
+  const { heartbeat, runtime } = await openParts(parts, { timer, executions }).catch((cause) => {
     executions.leases.close();
     throw cause;
   });
@@ -79,11 +79,19 @@ export async function openDbosEngine(parts: DbosEngineParts): Promise<RunEngine>
   };
 }
 
+interface Opening {
+  readonly timer: Timer;
+  readonly executions: ReturnType<typeof openExecutions>;
+}
+
 /** Other processes must know that this one is alive before it gets a run. */
-async function openParts({ location, leases }: DbosEngineParts, timer: Timer, driver: RunDriver) {
+async function openParts({ location, leases }: DbosEngineParts, { timer, executions }: Opening) {
   const heartbeat = await keepAlive(leases, timer);
   try {
-    return { heartbeat, runtime: await openDbosRuntime(location, driver) };
+    // DBOS creates its tables when it is launched, and fails if two processes do so at once.
+    const turn = await executions.leases.take('dbos-launch', new AbortController().signal);
+    const runtime = await openDbosRuntime(location, executions.driver).finally(() => turn.release());
+    return { heartbeat, runtime };
   } catch (cause) {
     await heartbeat.stop();
     throw cause;
