@@ -186,6 +186,7 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
 function resultOf({ id, status, subject }: Approval, { verdict }: ApprovalVerdict): string {
   if (verdict === 'reject') return `Rejected ${id}: ${subject.name} does not run.`;
   if (status === 'pending') return `Approved ${id}. It still needs other approvers.`;
+  if (subject.run) return `Approved ${id}: the run ${subject.run.id} goes on.`;
   return `Approved ${id}: the same call of ${subject.name} runs once.`;
 }
 

@@ -46,6 +46,17 @@ describe('heddle run', () => {
     expect(calls()).toHaveLength(2);
   });
 
+  verifies('W6', 'a dry run and an export call no tool', async () => {
+    const { heddle, calls } = await workflowDesk({ 'two-notes': TWO_NOTES });
+    const plan = await heddle(['run', 'two-notes', 'topic=tea', '--dry-run']);
+    expect([plan.code, plan.stderr]).toEqual([0, '']);
+    expect(plan.stdout).toMatch(/^first +tool +\S*notes\S*write +allow .*\{"text":"tea"\}$/m);
+    expect(plan.stdout).toContain('a run makes 2 calls; no step needs an approval. No tool was called.');
+    const chart = await heddle(['run', 'two-notes', '--export', 'mermaid']);
+    expect([chart.code, chart.stdout]).toEqual([0, expect.stringMatching(/^flowchart[\s\S]*first[\s\S]*second/)]);
+    expect(calls()).toEqual([]);
+  });
+
   it('explains what to write', async () => {
     const { heddle } = await workflowDesk({ asks: ASKS });
     const none = await heddle(['run']);
@@ -72,7 +83,7 @@ verifies(
   },
 );
 
-verifies('W6', '`runs` lists and shows runs, and prints their history', async () => {
+verifies('W6', '`runs` lists and shows runs, prints their history and retries them from a step', async () => {
   const { heddle, calls } = await workflowDesk({ fails: FAILS });
   expect((await heddle(['runs'])).stderr).toContain('No run is open.');
   const failed = await heddle(['run', 'fails', '--json']);
@@ -88,6 +99,8 @@ verifies('W6', '`runs` lists and shows runs, and prints their history', async ()
   expect(history.map((line) => JSON.parse(line).sequence)).toEqual(history.map((_, at) => at + 1));
   const bare = await heddle(['runs', 'retry', id]);
   expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('--from STEP')]);
+  const again = await heddle(['runs', 'retry', id, '--from', 'bad']);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('RUN_FAILED: fails failed at bad')]);
   expect(calls()).toHaveLength(1);
   const unknown = await heddle(['runs', 'show', 'nothing']);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('nothing')]);

@@ -6,7 +6,7 @@ import { closest } from '../../core/text/did-you-mean.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { noteAct } from '../acts.ts';
-import { type Command, JSON_OPTION } from '../command.ts';
+import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { askNo, canAsk } from '../input/ask.ts';
 import { following } from '../print/escape-control.ts';
 import { printJson } from '../print/print-json.ts';
@@ -24,33 +24,42 @@ export const trust: Command = {
     json: JSON_OPTION,
   },
   async run(input) {
-    const { projectFolder, untrusted } = await readConfig();
     const home = homeFolder(process.env);
     if (input.flag('forget')) {
+      const { projectFolder } = await readConfig();
       for (const page of [projectFolder, home]) await forgetTrust(home, page);
       noteAct({ forgotten: projectFolder });
       notice(`All agreements about ${projectFolder} and your connectors are revoked.`);
       return 0;
     }
-    const things = chosen(untrusted, input.positionals);
-    if (things.length === 0) {
-      if (input.flag('json')) printJson(things);
-      notice(`Nothing of ${projectFolder} waits for trust.`);
-      return 0;
-    }
-    const asks = !input.flag('yes') && canAsk();
-    if (input.flag('json')) printJson(things);
-    else if (!asks) process.stdout.write(`${things.map(inText(process.stdout)).join('\n')}\n`);
-    if (!input.flag('yes') && !(await agrees(things))) return 3;
-    const pages = Map.groupBy(things, ({ everywhere }) => (everywhere ? home : projectFolder));
-    for (const [page, agreed] of pages) {
-      await recordTrust(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
-    }
-    noteAct({ trusted: things.map(({ thing, hash }) => ({ thing, hash })), project: projectFolder });
-    notice(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
-    return 0;
+    const code = await trustOnce(input, home);
+    // Trusted settings can name workflow files, which need trust of their own.
+    const isMore = code === 0 && input.positionals.length === 0 && !input.flag('json');
+    return isMore && (await readConfig()).untrusted.length > 0 ? trustOnce(input, home) : code;
   },
 };
+
+/** Shows what waits for trust, asks, and records the agreement. Returns the exit code. */
+async function trustOnce(input: Input, home: string): Promise<number> {
+  const { projectFolder, untrusted } = await readConfig();
+  const things = chosen(untrusted, input.positionals);
+  if (things.length === 0) {
+    if (input.flag('json')) printJson(things);
+    notice(`Nothing of ${projectFolder} waits for trust.`);
+    return 0;
+  }
+  const asks = !input.flag('yes') && canAsk();
+  if (input.flag('json')) printJson(things);
+  else if (!asks) process.stdout.write(`${things.map(inText(process.stdout)).join('\n')}\n`);
+  if (!input.flag('yes') && !(await agrees(things))) return 3;
+  const pages = Map.groupBy(things, ({ everywhere }) => (everywhere ? home : projectFolder));
+  for (const [page, agreed] of pages) {
+    await recordTrust(home, page, Object.fromEntries(agreed.map(({ thing, hash }) => [thing, hash])));
+  }
+  noteAct({ trusted: things.map(({ thing, hash }) => ({ thing, hash })), project: projectFolder });
+  notice(`Trusted: ${things.map(({ thing }) => thing).join(', ')}.`);
+  return 0;
+}
 
 function chosen(untrusted: readonly Untrusted[], names: readonly string[]): readonly Untrusted[] {
   if (names.length === 0) return untrusted;
