@@ -56,7 +56,7 @@ verifies('W5', 'a killed command leaves a run in doubt, and `runs resolve` settl
   const resumed = await one.heddle(['runs', 'resume', id]);
   expect([resumed.code, resumed.stderr]).toEqual([9, expect.stringContaining(`heddle runs show ${id}`)]);
   const shown = (await one.heddle(['runs', 'show', id])).stdout;
-  expect(shown).toContain(`heddle runs resolve ${id} --step 'write' --happened`);
+  expect(shown).toContain(`heddle runs resolve ${id} --step write --happened`);
   expect(shown).toContain('"phase": "intent"');
   const settled = await one.heddle(['runs', 'resolve', id, '--happened', '--result', '{"text":"written"}']);
   expect(settled).toMatchObject({ code: 0, stdout: `${id} is settled.\n` });

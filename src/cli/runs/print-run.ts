@@ -1,7 +1,7 @@
 import type { Json } from '../../core/call.ts';
 import type { Run, RunError, RunEvent, StepInDoubt } from '../../core/records/run.ts';
 import { cutText } from '../../core/text/cut-text.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { oneLine, quoteCommand } from '../../core/text/visible-text.ts';
 import { following, indented } from '../print/escape-control.ts';
 import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { print } from '../print/print-line.ts';
@@ -87,19 +87,19 @@ function printDoubt({ id }: Run, { path, tool, callId, since, records }: StepInD
   print(`in doubt: ${path} called ${tool} at ${timeOf(since)}, and it is not known whether the call happened.`);
   print(`The audit log has of the call ${callId}:`);
   for (const record of records) process.stdout.write(`${indented(JSON.stringify(record, null, 2), process.stdout)}\n`);
-  print('Check the system that the tool acts on. Then settle it with one of these:');
-  for (const command of settlingCommands(id, path)) print(`  ${command}`);
+  print('Check the system that the tool acts on. Then settle it with one of these commands:');
+  for (const [meaning, ...options] of SETTLING) {
+    print(`  ${meaning}`);
+    const command = quoteCommand(['heddle', 'runs', 'resolve', id, '--step', path]);
+    process.stdout.write(`    ${oneLine([command, ...options].join(' '))}\n`); // Not wrapped, so that it can be copied.
+  }
 }
 
-/** Returns the commands that settle a call in doubt. */
-export function settlingCommands(run: string, path: string): readonly string[] {
-  const start = `heddle runs resolve ${run} --step '${path}'`;
-  return [
-    `${start} --happened --result '{…}'    it happened, and this is its result`,
-    `${start} --did-not-happen             it did not happen: the step fails or is tried again as its retry says`,
-    `${start} --retry                      call the tool again`,
-  ];
-}
+const SETTLING = [
+  ['It happened, with this result:', '--happened', "--result '{…}'"],
+  ['It did not happen, so the tool is called now:', '--did-not-happen'],
+  ['Call the tool again, whatever happened:', '--retry'],
+] as const;
 
 /** Prints the history of a run, one line per event. */
 export function printEvents(events: readonly RunEvent[]): void {
