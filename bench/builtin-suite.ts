@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { measureDatabases } from './measure-databases.ts';
 import { type BuiltinResult, measureInTurn } from './measure-in-turn.ts';
 import { showRatio, table } from './ratios.ts';
@@ -114,34 +114,30 @@ const plainSearch = async (folder: string) =>
   (await readdir(folder, { recursive: true })).filter((path) => matchesGlob(path, PATTERN));
 
 interface StdioServer {
-  call(name: string, input: object): Promise<unknown>;
+  call(name: string, input: object): Promise<void>;
   close(): Promise<void>;
 }
 
-interface Response {
-  readonly id?: number;
-  readonly result?: { readonly isError?: boolean };
-}
+const NEWLINE = 10;
+// The id of a response is at its start or its end, and its flag `isError` close to it.
+const EDGE_BYTES = 200;
 
-/** Starts a server and returns a client that does next to nothing itself. */
+/** Starts a server and returns a client that parses no content, so that the rates are those of the server. */
 async function openServer(args: readonly string[], folder: string): Promise<StdioServer> {
   const env = { ...process.env, HEDDLE_HOME: join(folder, '.heddle') };
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'ignore'], env });
-  const waiting = new Map<number, (response: Response) => void>();
+  const waiting = new Map<number, (edges: string) => void>();
   let lastId = 0;
   if (child.stdout) {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const response = JSON.parse(line) as Response;
-      waiting.get(response.id ?? -1)?.(response);
-    });
+    readEdges(child.stdout, (edges) => waiting.get(Number(/"id":(\d+)/.exec(edges)?.[1] ?? -1))?.(edges));
   }
   const send = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const request = (method: string, params: object) =>
-    new Promise<Response>((resolve) => {
+    new Promise<string>((resolve) => {
       const id = ++lastId;
-      waiting.set(id, (response) => {
+      waiting.set(id, (edges) => {
         waiting.delete(id);
-        resolve(response);
+        resolve(edges);
       });
       send({ id, method, params });
     });
@@ -150,9 +146,8 @@ async function openServer(args: readonly string[], folder: string): Promise<Stdi
   send({ method: 'notifications/initialized' });
   return {
     async call(name, input) {
-      const response = await request('tools/call', { name, arguments: input });
-      if (!response.result || response.result.isError) throw new Error(`${name} failed: ${JSON.stringify(response)}`);
-      return response.result;
+      const edges = await request('tools/call', { name, arguments: input });
+      if (!edges.includes('"result":') || edges.includes('"isError":true')) throw new Error(`${name} failed: ${edges}`);
     },
     async close() {
       const exited = once(child, 'exit');
@@ -160,4 +155,23 @@ async function openServer(args: readonly string[], folder: string): Promise<Stdi
       await exited;
     },
   };
+}
+
+/** Calls `onLine` with the first and the last bytes of each line. */
+function readEdges(stream: Readable, onLine: (edges: string) => void): void {
+  let [first, last] = ['', ''];
+  const add = (part: Buffer) => {
+    if (first.length < EDGE_BYTES) first += part.toString('latin1', 0, EDGE_BYTES);
+    last = (last + part.subarray(-EDGE_BYTES).toString('latin1')).slice(-EDGE_BYTES);
+  };
+  stream.on('data', (chunk: Buffer) => {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      add(chunk.subarray(start, end));
+      onLine(`${first} … ${last}`);
+      [first, last] = ['', ''];
+      start = end + 1;
+    }
+    add(chunk.subarray(start));
+  });
 }
