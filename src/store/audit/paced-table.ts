@@ -1,8 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { type AuditTable, idsOf } from './read-audit.ts';
 
-// A fifth of the time is left to the reader. Lowest priority alone still doubled the latency of calls on two cores.
-const PAUSE_RATIO = 4;
+// Lowest priority alone doubled the latency of calls on two cores. A busy writer leaves a twentieth of the time to the
+// reader, one with few records a half.
+const MAX_PAUSE_RATIO = 19;
+const RECORDS_PER_SECOND_AND_RATIO = 100;
 const MAX_PAUSE_MS = 200;
 
 interface PaceOptions {
@@ -12,20 +14,26 @@ interface PaceOptions {
 }
 
 /**
- * Returns a table whose reads leave time to the writer: while records are being written, each read waits in proportion
- * to the time since the read before it began. While nothing is written, no read waits.
+ * Returns a table whose reads leave time to the writer: each read waits in proportion to the time that the read before
+ * it took, and to the rate at which records are written meanwhile. While nothing is written, no read waits.
  */
 export function pacedTable(
   table: AuditTable,
   { clock = () => performance.now(), pause = setTimeout }: PaceOptions = {},
 ): AuditTable {
   let newest: number | undefined;
-  let startedAt = clock();
+  let examinedAt = clock();
+  let startedAt = examinedAt;
   async function leaveTime(): Promise<void> {
     const { last } = await idsOf(table);
-    const isGrowing = newest !== undefined && last > newest;
+    const now = clock();
+    const written = newest === undefined ? 0 : last - newest;
     newest = last;
-    if (isGrowing) await pause(Math.min(MAX_PAUSE_MS, PAUSE_RATIO * (clock() - startedAt)));
+    if (written > 0) {
+      const ratio = pauseRatio((written * 1000) / Math.max(1, now - examinedAt));
+      await pause(Math.min(MAX_PAUSE_MS, ratio * (now - startedAt)));
+    }
+    examinedAt = now;
     startedAt = clock();
   }
   return {
@@ -36,3 +44,6 @@ export function pacedTable(
     },
   };
 }
+
+const pauseRatio = (recordsPerSecond: number): number =>
+  Math.min(MAX_PAUSE_RATIO, Math.max(1, recordsPerSecond / RECORDS_PER_SECOND_AND_RATIO));
