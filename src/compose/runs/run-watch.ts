@@ -57,11 +57,16 @@ export interface UntilRunOptions<T> {
   /** The longest wait; without it the wait has no end. */
   readonly waitMs?: number | undefined;
   readonly timer?: Timer;
+  /** Keeps the process alive meanwhile: a program waits for the run. */
+  readonly isAwaited?: boolean;
 }
+
+const LONG_MS = 3_600_000;
 
 /** Checks a run now and after each change. Returns undefined when `waitMs` is over. */
 export async function untilRun<T>(options: UntilRunOptions<T>): Promise<T | undefined> {
-  const { watch, run, check, signal, waitMs, timer = realTimer } = options;
+  const { watch, run, check, signal, waitMs, timer = realTimer, isAwaited = false } = options;
+  const alive = isAwaited ? setInterval(() => {}, LONG_MS) : undefined;
   let isChanged = false;
   let isOver = false;
   let wake = () => {};
@@ -87,6 +92,7 @@ export async function untilRun<T>(options: UntilRunOptions<T>): Promise<T | unde
       await abortable(promise, signal);
     }
   } finally {
+    clearInterval(alive);
     end();
     cancel();
   }

@@ -74,7 +74,7 @@ export function runsApi(options: RunsApiOptions): Runs {
     events: async (by, id, after) => journal.entries((await find.toRead(by, id)).id, after),
     async settled(by, id, signal) {
       const { id: whole } = await find.toRead(by, id);
-      const run = await untilRun({ watch, run: whole, check: () => endedRun(whole), signal });
+      const run = await untilRun({ watch, run: whole, check: () => endedRun(whole), signal, isAwaited: true });
       if (!run) throw unknownRun(id);
       await followed.get(whole);
       const output = run.output === undefined ? null : await journal.value(run.output);

@@ -8,6 +8,8 @@ import { completeWith, type RunBench, runBench } from '../journal/fixtures.ts';
 import { advance } from './advance.ts';
 import { type EmbeddedEngineOptions, embeddedEngine } from './embedded-engine.ts';
 
+const DAY_MS = 24 * 3_600_000;
+const HEARTBEAT_MS = 20_000;
 const dead = new Set<string>();
 
 function engineOf({ store, parts }: RunBench, options: Partial<EmbeddedEngineOptions> = {}) {
@@ -138,5 +140,57 @@ describe('the embedded engine', () => {
     engineOf(bench, { pickUp: true });
     await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
     expect(bench.reached.map(({ tool }) => tool)).toEqual(['write', 'write2']);
+  });
+
+  verifies('W5', 'sets no timer of more than a day for a run that waits longer', async () => {
+    const bench = await runBench();
+    const delays: number[] = [];
+    const { engine } = engineOf(bench, {
+      timer: (delayMs) => {
+        delays.push(delayMs);
+        return () => {};
+      },
+    });
+    const run = await bench.create(aWorkflow([aStep('wait', { id: 'w', for: 29 * DAY_MS })], { wallMs: 30 * DAY_MS }));
+    await engine.start(run.id);
+    await until('the run waits', async () => (await status(bench, run)) === 'waiting');
+    await until('the timer is set', () => delays.some((delayMs) => delayMs > 3_600_000));
+    expect(Math.max(...delays)).toBe(DAY_MS);
+  });
+
+  verifies('W5', 'waits before it looks again for a run that another process has taken over', async () => {
+    const bench = await runBench();
+    const due: (() => void)[] = [];
+    const delays: number[] = [];
+    let aheadMs = 0;
+    const first = engineOf(bench, {
+      clock: () => Date.now() + aheadMs,
+      timer: (delayMs, callback) => {
+        delays.push(delayMs);
+        due.push(callback);
+        return () => {};
+      },
+    });
+    const branches = [
+      { id: 'a', steps: [aStep('wait', { id: 'w', for: 3_600_000 })] },
+      { id: 'b', steps: [ASK, aCallStep('read')] },
+    ];
+    const both = aStep('parallel', { id: 'p', branches, mode: 'first', shape: 'winner' });
+    const run = await bench.create(aWorkflow([both]));
+    await first.engine.start(run.id);
+    await until('the run waits', async () => (await status(bench, run)) === 'waiting');
+    const stuck = Promise.withResolvers<ReturnType<typeof completeWith>>();
+    bench.respond('read', () => stuck.promise);
+    bench.decisions.set(`ap_${run.id}_p/b/ok`, { kind: 'approved', by: ['ops'], at: Date.now() });
+    await engineOf(bench).engine.resume(run.id);
+    await until('the call is in flight', () => bench.reached.length === 1);
+    aheadMs = 7_200_000;
+    delays.length = 0;
+    for (const callback of due.splice(0)) callback();
+    const looks = () => delays.filter((delayMs) => delayMs !== HEARTBEAT_MS);
+    await until('the first engine has looked', () => looks().length > 0);
+    expect(Math.min(...looks())).toBeGreaterThan(1000);
+    stuck.resolve(completeWith({}));
+    await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
   });
 });

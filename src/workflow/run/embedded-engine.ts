@@ -13,6 +13,8 @@ const HEARTBEAT_MS = 20_000;
 const RETRY_MS = 1000;
 /** The longest time after which an engine looks for runs of other processes. */
 const LOOK_MS = 30_000;
+// A timer with a delay of 25 days fires at once.
+const LONGEST_TIMER_MS = 24 * 3_600_000;
 
 export interface EmbeddedEngineOptions {
   readonly journal: RunJournal;
@@ -201,12 +203,25 @@ class EmbeddedEngine implements RunEngine {
   async #lookOnce(): Promise<void> {
     const { queue, pickUp } = this.#options;
     if (!pickUp) {
-      await this.#claim(await this.#dueOfOwn());
+      await this.#claimOwn();
       this.#arm(Math.min(...this.#waiting.values()));
       return;
     }
     await this.#claim();
     this.#arm(Math.min((await queue.nextDue()) ?? Number.POSITIVE_INFINITY, this.#clock() + LOOK_MS));
+  }
+
+  /** Claims own runs that are due. One that another process has is tried again later, until it has ended. */
+  async #claimOwn(): Promise<void> {
+    const { journal, maxRunning = MAX_RUNNING } = this.#options;
+    const due = await this.#dueOfOwn();
+    const claimed = new Set(await this.#claim(due));
+    if (this.#running.size >= maxRunning) return;
+    for (const id of due.filter((one) => !claimed.has(one))) {
+      const run = await journal.get(id);
+      if (run && !ENDED_STATUSES.includes(run.status)) this.#waiting.set(id, this.#clock() + RETRY_MS);
+      else this.#waiting.delete(id);
+    }
   }
 
   /** Returns the own runs whose time has come, or that have a signal. */
@@ -229,7 +244,8 @@ class EmbeddedEngine implements RunEngine {
     const { maxRunning = MAX_RUNNING } = this.#options;
     this.#cancelTimer();
     if (this.#isClosed || at === Number.POSITIVE_INFINITY || this.#running.size >= maxRunning) return;
-    this.#cancelTimer = this.#timer(Math.max(at - this.#clock(), 0), () => this.#look());
+    const delayMs = Math.min(Math.max(at - this.#clock(), 0), LONGEST_TIMER_MS);
+    this.#cancelTimer = this.#timer(delayMs, () => this.#look());
   }
 }
 
