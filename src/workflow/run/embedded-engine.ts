@@ -222,6 +222,7 @@ class EmbeddedEngine implements RunEngine {
       if (run && !ENDED_STATUSES.includes(run.status)) this.#waiting.set(id, this.#clock() + RETRY_MS);
       else this.#waiting.delete(id);
     }
+    this.#keepAlive();
   }
 
   /** Returns the own runs whose time has come, or that have a signal. */
