@@ -1,11 +1,11 @@
-import type { OpenedRuns, OpenRunsOptions, RunParts } from './open-runs.ts';
+import type { OpenedRuns, OpenRunsOptions, RunStores } from './open-runs.ts';
 
 export interface LazyRunsOptions extends OpenRunsOptions {
   /** Turns errors of the database into ours. */
   readonly guard: <T>(reading: Promise<T>) => Promise<T>;
 }
 
-export interface LazyRuns extends RunParts {
+export interface LazyRuns extends RunStores {
   /** Ends all watchers, if the parts were used. */
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
     });
     return opening;
   };
-  const use = <T>(work: (parts: RunParts) => Promise<T>): Promise<T> => guard(open().then(work));
+  const use = <T>(work: (parts: RunStores) => Promise<T>): Promise<T> => guard(open().then(work));
   return {
     runs: {
       create: (run, values, entries) => use(({ runs }) => runs.create(run, values, entries)),

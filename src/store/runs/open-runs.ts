@@ -10,13 +10,13 @@ import { storedJournal } from './stored-journal.ts';
 import { storedQueue } from './stored-queue.ts';
 
 /** The parts of a store for runs of workflows. */
-export interface RunParts {
+export interface RunStores {
   readonly runs: RunJournal;
   readonly runQueue: RunQueue;
 }
 
 /** The same, opened. Closing ends all watchers. */
-export interface OpenedRuns extends RunParts {
+export interface OpenedRuns extends RunStores {
   close(): void;
 }
 

@@ -6,14 +6,14 @@ import { toRunError } from './step-end.ts';
 import { settledApproval } from './wait-for-person.ts';
 
 /** An approval step of a run. */
-export interface AskedStep {
+export interface WaitingStep {
   readonly path: string;
   readonly ask: ApprovalAsk;
   readonly signal: AbortSignal;
 }
 
 /** Waits for the decision about an approval step, or returns the recorded one. */
-export async function approveOnce(context: RunContext, step: AskedStep): Promise<ApprovalEnd> {
+export async function approveOnce(context: RunContext, step: WaitingStep): Promise<ApprovalEnd> {
   const { parts, history, writer, activity, pauses, clock } = context;
   const { path, signal } = step;
   const recorded = history.approvals.get(path);
@@ -33,7 +33,7 @@ export async function approveOnce(context: RunContext, step: AskedStep): Promise
 }
 
 /** Requests the approval. A refusal is recorded, so that a later execution goes the same way. */
-async function requested(context: RunContext, { path, ask }: AskedStep): Promise<string> {
+async function requested(context: RunContext, { path, ask }: WaitingStep): Promise<string> {
   const { run, caller, parts, writer, activity, pauses, clock } = context;
   try {
     const approval = await parts.approvals.request({ run, path, ask, caller });

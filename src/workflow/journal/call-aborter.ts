@@ -1,5 +1,5 @@
 import type { RunContext } from './run-context.ts';
-import type { Sending } from './sending.ts';
+import type { StepSending } from './step-sending.ts';
 import { orAborted } from './wait-for-person.ts';
 
 /** The time that an aborted call has to end. */
@@ -18,7 +18,7 @@ export interface CallAborter {
 
 export function callAborter(
   { sleeps, interrupted, clock }: RunContext,
-  { path, call, startedAt }: Pick<Sending, 'path' | 'call' | 'startedAt'>,
+  { path, call, startedAt }: Pick<StepSending, 'path' | 'call' | 'startedAt'>,
 ): CallAborter {
   const controller = new AbortController();
   const { signal } = controller;

@@ -1,7 +1,7 @@
 import type { RunResolution } from '../../core/records/run.ts';
 import { eventKeys } from './events.ts';
 import type { Doubts, RunContext } from './run-context.ts';
-import type { Sending } from './sending.ts';
+import type { StepSending } from './step-sending.ts';
 import { orAborted } from './wait-for-person.ts';
 
 type Parts = Pick<RunContext, 'history' | 'writer' | 'activity' | 'pauses' | 'events' | 'clock'>;
@@ -13,7 +13,7 @@ export function runDoubts({ history, writer, activity, pauses, events, clock }: 
   for (const { path, attempt, send, isInDoubt } of history.sent.values())
     if (isInDoubt) open.set(path, { attempt, send });
 
-  async function note({ path, call, send, callId }: Sending): Promise<void> {
+  async function note({ path, call, send, callId }: StepSending): Promise<void> {
     if (open.has(path) || resolutions.has(path)) return;
     open.set(path, { attempt: call.attempt, send });
     writer.add('doubt', path, { attempt: call.attempt, send, callId, tool: call.tool });

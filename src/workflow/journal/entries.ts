@@ -1,7 +1,7 @@
 import type { Json, JsonObject, ServerContinuation } from '../../core/call.ts';
 import type { RunError, RunResolution, RunStatus } from '../../core/records/run.ts';
 import type { JournalEntry } from '../../store/run-journal.ts';
-import type { ApprovalEnd, LogLine, RunStop, StepEnd, StoredValue } from '../run/durable.ts';
+import type { ApprovalEnd, RunStop, StepEnd, StepLog, StoredValue } from '../run/durable.ts';
 
 /** The version of the interpreter and of these entries. A run that a newer one has begun is not touched. */
 export const INTERPRETER = 1;
@@ -41,7 +41,7 @@ export interface EntryDetails {
   /** A sleep begins. */
   timer: { readonly from: number; readonly forMs?: number; readonly until?: number };
   fired: Record<string, never>;
-  log: LogLine;
+  log: StepLog;
   stopped: { readonly by: string; readonly stop: RunStop };
   ended: { readonly status: RunStatus; readonly stepsExecuted: number; readonly error?: RunError };
 }

@@ -9,8 +9,8 @@ import type { WasSent } from './find-intents.ts';
 import type { History } from './history.ts';
 import type { Pauses } from './pauses.ts';
 import type { RunWriter } from './run-writer.ts';
-import type { Sending } from './sending.ts';
 import type { Sleeps } from './sleeps.ts';
+import type { StepSending } from './step-sending.ts';
 
 /** The parts that the operations of one execution share. */
 export interface RunContext {
@@ -40,7 +40,7 @@ export interface RunContext {
 export interface Doubts {
   readonly size: number;
   /** Waits for the decision of a person; undefined if the step is cancelled first. */
-  resolution(sending: Sending): Promise<Omit<RunResolution, 'path'> | undefined>;
+  resolution(sending: StepSending): Promise<Omit<RunResolution, 'path'> | undefined>;
   /** Notes the decision of a person. Does nothing if the call is not in doubt. */
   resolve(resolution: RunResolution, by: string): void;
 }

@@ -12,8 +12,8 @@ import { callAborter } from './call-aborter.ts';
 import { IDEMPOTENCY_META, idempotencyKeyOf } from './call-ids.ts';
 import { eventKeys } from './events.ts';
 import type { RunContext } from './run-context.ts';
-import type { Sending } from './sending.ts';
 import { abortedEnd, completeEnd, failedEnd, isRepeatableStep, WORKFLOW_SERVER } from './step-end.ts';
+import type { StepSending } from './step-sending.ts';
 import { orAborted, settledApproval } from './wait-for-person.ts';
 
 /** `doubt`: it is unknown whether the call happened, and it must not be repeated. */
@@ -26,7 +26,7 @@ const RECHECK_MS = 300_000;
 const DESCRIBE_MS = 5000;
 
 /** Dispatches a call and follows it to its end. */
-export async function sendCall(context: RunContext, sending: Sending): Promise<SendOutcome> {
+export async function sendCall(context: RunContext, sending: StepSending): Promise<SendOutcome> {
   const { writer, activity, clock } = context;
   const aborter = callAborter(context, sending);
   const { signal } = aborter;
@@ -50,14 +50,14 @@ export async function sendCall(context: RunContext, sending: Sending): Promise<S
 }
 
 /** Waits for the event that a call of an earlier execution waits for. */
-async function untilReady(context: RunContext, sending: Sending, signal: AbortSignal): Promise<void> {
+async function untilReady(context: RunContext, sending: StepSending, signal: AbortSignal): Promise<void> {
   const { continuation } = sending;
   if (continuation?.kind === 'approval') await decided(context, sending, { approval: continuation.id, signal });
   if (continuation?.kind === 'task' && continuation.server === WORKFLOW_SERVER)
     await childEnded(context, continuation.taskId, signal);
 }
 
-function toCall({ run, fence, caller, parts }: RunContext, sending: Sending, signal: AbortSignal): Call {
+function toCall({ run, fence, caller, parts }: RunContext, sending: StepSending, signal: AbortSignal): Call {
   const { path, call, callId, continuation } = sending;
   const { idempotency, timeoutMs } = call;
   const key = typeof idempotency === 'object' ? idempotency.key : idempotencyKeyOf(run.id, path);
@@ -82,7 +82,7 @@ function toCall({ run, fence, caller, parts }: RunContext, sending: Sending, sig
 /** Returns the ways in which a call waits: for a task, an approver, a response. Each is recorded. */
 function waysToWait(
   context: RunContext,
-  sending: Sending,
+  sending: StepSending,
   timeoutAt: () => number | undefined,
 ): RunToCompletionOptions {
   const { parts, writer, pauses, activity, sleeps, clock, run } = context;
@@ -131,7 +131,7 @@ const earlier = (one: number | undefined, other: number | undefined): number | u
 /** Waits for the decision about the approval of a call. An abort withdraws it. */
 async function decided(
   context: RunContext,
-  { path, send, call }: Sending,
+  { path, send, call }: StepSending,
   { approval, signal }: { readonly approval: string; readonly signal: AbortSignal },
 ): Promise<void> {
   const settled = await settledApproval(context, approval, signal);
@@ -166,13 +166,13 @@ interface FailedSending {
 
 async function outcomeOf(
   context: RunContext,
-  sending: Sending,
+  sending: StepSending,
   { thrown, abortedBy }: FailedSending,
 ): Promise<SendOutcome> {
   const { activity, onLost, clock } = context;
   if (HeddleError.is(thrown) && thrown.code === 'RUN_LEASE_LOST') onLost();
   if (activity.isInterrupted || thrown instanceof RunInterrupted) throw new RunInterrupted();
-  const target = await targetOf(context, sending);
+  const target = await targetOfStep(context, sending);
   const isRepeatable = isRepeatableStep(sending.call, target);
   const facts = { isRepeatable, isReadOnly: target?.facts.readOnly ?? false, endedAt: clock() };
   const { tool, timeoutMs } = sending.call;
@@ -185,7 +185,7 @@ async function outcomeOf(
 }
 
 /** Looks up the tool of a call; undefined if it does not exist any more. */
-export async function targetOf(context: RunContext, sending: Sending): Promise<Target | undefined> {
+export async function targetOfStep(context: RunContext, sending: StepSending): Promise<Target | undefined> {
   const call = toCall(context, sending, AbortSignal.timeout(DESCRIBE_MS));
   return context.parts.describe(call).catch(() => undefined);
 }
@@ -194,7 +194,11 @@ const unknownOutcome = (tool: string) =>
   new HeddleError('OUTCOME_UNKNOWN', `${tool} has failed, and reports that it may have had its effect.`);
 
 const noResponder = (tool: string, server: string) =>
-  new HeddleError('UPSTREAM_REFUSED', `The server ${server} requested input during ${tool}, and nobody can respond.`, {
-    fix: 'Run the workflow from a terminal with `heddle run`, or from a client with elicitation, and do not detach it.',
-    details: { server },
-  });
+  new HeddleError(
+    'UPSTREAM_REFUSED',
+    `The server ${server} requested input during ${tool}, and no caller can respond.`,
+    {
+      fix: 'Run the workflow from a terminal with `heddle run`, or from a client with elicitation, and do not detach it.',
+      details: { server },
+    },
+  );

@@ -3,9 +3,9 @@ import type { StepCall, StepEnd } from '../run/durable.ts';
 import { callIdOf } from './call-ids.ts';
 import { attemptKey, type BegunCall } from './history.ts';
 import type { RunContext } from './run-context.ts';
-import { type SendOutcome, sendCall, targetOf } from './send-call.ts';
-import type { Sending } from './sending.ts';
+import { type SendOutcome, sendCall, targetOfStep } from './send-call.ts';
 import { abortedEnd, isRepeatableStep, resolvedResult } from './step-end.ts';
+import type { StepSending } from './step-sending.ts';
 
 /** Calls a tool, or returns the recorded end of the call. */
 export async function callOnce(context: RunContext, path: string, call: StepCall): Promise<StepEnd> {
@@ -21,7 +21,7 @@ export async function callOnce(context: RunContext, path: string, call: StepCall
 
 async function toEnd(context: RunContext, path: string, call: StepCall): Promise<StepEnd> {
   let known = context.history.sent.get(attemptKey(path, call.attempt));
-  let sending: Sending = known
+  let sending: StepSending = known
     ? { path, call, send: known.send, callId: known.callId, startedAt: known.at }
     : sendingOf(context, { path, call, send: 1 });
   let outcome = known ? await recover(context, sending, known) : await begin(context, sending);
@@ -35,13 +35,16 @@ async function toEnd(context: RunContext, path: string, call: StepCall): Promise
   return outcome.end;
 }
 
-function sendingOf({ run, clock }: RunContext, { path, call, send }: Pick<Sending, 'path' | 'call' | 'send'>): Sending {
+function sendingOf(
+  { run, clock }: RunContext,
+  { path, call, send }: Pick<StepSending, 'path' | 'call' | 'send'>,
+): StepSending {
   const callId = callIdOf({ run: run.id, path, attempt: call.attempt, send });
   return { path, call, send, callId, startedAt: clock() };
 }
 
 /** Begins a call. Its start commits no later than its intent. */
-async function begin(context: RunContext, sending: Sending): Promise<SendOutcome> {
+async function begin(context: RunContext, sending: StepSending): Promise<SendOutcome> {
   const { parts, writer } = context;
   await parts.journal.ready();
   await whileDraining(context);
@@ -61,7 +64,7 @@ async function whileDraining({ draining, activity, clock }: RunContext): Promise
  * Goes on with a call that an earlier execution began. It follows a task; it sends a call again that was never sent or
  * may be repeated; all others are in doubt.
  */
-async function recover(context: RunContext, sending: Sending, known: BegunCall): Promise<SendOutcome> {
+async function recover(context: RunContext, sending: StepSending, known: BegunCall): Promise<SendOutcome> {
   const { continuation, approval, isInDoubt, resolution } = known;
   if (isInDoubt || resolution) return { kind: 'doubt' };
   await whileDraining(context);
@@ -71,18 +74,18 @@ async function recover(context: RunContext, sending: Sending, known: BegunCall):
   const wasSent = await context.wasSent(known);
   if (sending.call.signal.aborted) return { kind: 'end', end: await cancelledLater(context, sending, wasSent) };
   if (!wasSent) return sendCall(context, { ...sending, ...approved });
-  const isRepeatable = isRepeatableStep(sending.call, await targetOf(context, sending));
+  const isRepeatable = isRepeatableStep(sending.call, await targetOfStep(context, sending));
   return isRepeatable ? sendCall(context, sending) : { kind: 'doubt' };
 }
 
-async function cancelledLater(context: RunContext, sending: Sending, wasSent: boolean): Promise<StepEnd> {
-  const target = wasSent ? await targetOf(context, sending) : undefined;
+async function cancelledLater(context: RunContext, sending: StepSending, wasSent: boolean): Promise<StepEnd> {
+  const target = wasSent ? await targetOfStep(context, sending) : undefined;
   return cancelled(context, sending, { wasSent, isReadOnly: target?.facts.readOnly ?? false });
 }
 
 function cancelled(
   { clock }: RunContext,
-  { call: { tool } }: Sending,
+  { call: { tool } }: StepSending,
   { wasSent, isReadOnly = false }: { readonly wasSent: boolean; readonly isReadOnly?: boolean },
 ): StepEnd {
   const facts = { wasSent, isReadOnly, isRepeatable: false, endedAt: clock() };
@@ -92,9 +95,9 @@ function cancelled(
 /** Settles a call in doubt by the rule of its step, or by a person: it has ended, or it is sent again. */
 async function settleDoubt(
   context: RunContext,
-  sending: Sending,
+  sending: StepSending,
   known: BegunCall | undefined,
-): Promise<{ readonly end: StepEnd } | Pick<Sending, 'path' | 'call' | 'send'>> {
+): Promise<{ readonly end: StepEnd } | Pick<StepSending, 'path' | 'call' | 'send'>> {
   const { path, call, send } = sending;
   const again = { path, call, send: send + 1 };
   const isAsked = known?.isInDoubt || known?.resolution !== undefined || call.onInDoubt === 'ask';
@@ -113,7 +116,7 @@ const happened = ({ writer, clock }: RunContext, { result }: Omit<RunResolution,
   endedAt: clock(),
 });
 
-const unknownEnd = ({ clock }: RunContext, { call }: Sending): StepEnd => ({
+const unknownEnd = ({ clock }: RunContext, { call }: StepSending): StepEnd => ({
   ok: false,
   error: {
     code: 'OUTCOME_UNKNOWN',

@@ -100,7 +100,7 @@ export interface Durable {
   store(value: Json, overBytes?: number): Promise<StoredValue>;
   load(value: StoredValue): Promise<Json>;
   /** Appends a line to the log, once per path and type. Lines of calls may be derived from their entries instead. */
-  log(path: string, line: LogLine): void;
+  log(path: string, line: StepLog): void;
   /**
    * Marks work outside of the journal, such as an import or a worker. The run is not suspended until the returned
    * function is called.
@@ -116,7 +116,7 @@ export interface RunStop {
   readonly error: RunError;
 }
 
-export interface LogLine {
+export interface StepLog {
   readonly stepId: string;
   readonly type: 'start' | 'complete' | 'error' | 'skip';
   readonly message: string;

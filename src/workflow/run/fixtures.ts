@@ -6,11 +6,11 @@ import {
   type ApprovalAsk,
   type ApprovalEnd,
   type Durable,
-  type LogLine,
   RunInterrupted,
   type Sleep,
   type StepCall,
   type StepEnd,
+  type StepLog,
   type StoredValue,
 } from './durable.ts';
 
@@ -44,7 +44,7 @@ interface TimedEvent {
 export class MemoryDurable implements Durable {
   readonly journal: MemoryEntry[];
   readonly calls: SentCall[] = [];
-  readonly logs: (LogLine & { readonly path: string })[] = [];
+  readonly logs: (StepLog & { readonly path: string })[] = [];
   readonly open = new Map<string, (reason: RunInterrupted) => void>();
   time: number;
   readonly #world: World;
@@ -183,7 +183,7 @@ export class MemoryDurable implements Durable {
     return 'inline' in value ? value.inline : (this.#values.get(value.sha256) as Json);
   }
 
-  log(path: string, line: LogLine): void {
+  log(path: string, line: StepLog): void {
     this.logs.push({ path, ...line });
   }
 

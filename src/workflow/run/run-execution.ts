@@ -17,7 +17,7 @@ const DRAIN_MS = 5000;
 /** The time that aborted calls have to end when the run has ended. */
 const GRACE_MS = 10_000;
 
-/** One execution of a run: handles its signals, and decides when it is over. */
+/** An execution of a run: handles its signals, and decides when it is over. */
 export class RunExecution {
   readonly #run: StoredRun;
   readonly #parts: RunParts;

@@ -1,8 +1,8 @@
 import type { Continuation } from '../../core/call.ts';
 import type { StepCall } from '../run/durable.ts';
 
-/** One sending of the call of a step. */
-export interface Sending {
+/** The sending of the call of a step. */
+export interface StepSending {
   readonly path: string;
   readonly call: StepCall;
   /** Counts the times that the call was sent. A call in doubt may be sent again. */
