@@ -129,7 +129,7 @@ export const SERVER_PATHS: Readonly<Record<ServerEntry['type'], Readonly<Record<
 };
 
 /** The front end of a caller. The console decides approvals, and makes no calls. */
-type FrontEnd = 'clients' | 'library' | 'commands' | 'approvals alone' | 'none yet';
+type FrontEnd = 'clients' | 'library' | 'commands' | 'approvals alone' | 'steps of workflows' | 'none yet';
 
 /** Every `via` of a caller, and the front end that makes such callers. A new one does not compile until listed. */
 export const FRONT_ENDS: Readonly<Record<Caller['via'], FrontEnd>> = {
@@ -137,7 +137,7 @@ export const FRONT_ENDS: Readonly<Record<Caller['via'], FrontEnd>> = {
   library: 'library',
   cli: 'commands',
   console: 'approvals alone',
-  workflow: 'none yet',
+  workflow: 'steps of workflows',
   code: 'none yet',
 };
 
