@@ -23,6 +23,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/servers/conformance-fixture-tools.ts': 'takes the time that the conformance suite demands',
   'test/servers/dated-legacy.ts': 'takes the time that its caller passes',
   'test/servers/dated-modern.ts': 'takes the time that its caller passes',
+  'test/servers/running-process.ts': 'polls in the program that the test starts',
   'test/servers/task-server.ts': 'takes the time that its caller passes',
   'test/faults/byte-by-byte.test.ts': 'counts the bytes on the heap after a forced collection',
   'test/faults/http-refusals.test.ts': 'writes a Retry-After date',

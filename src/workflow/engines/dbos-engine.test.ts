@@ -83,7 +83,7 @@ describe.skipIf(!testPostgres)('the DBOS engine', () => {
 
   verifies('W7', 'advances a run until it has ended: at a time, and by a wake-up message', async () => {
     const engine = await open();
-    add('timed', {}, { kind: 'suspended', wakeAt: Date.now() + 5 }, { kind: 'ended' });
+    add('timed', {}, { kind: 'suspended', wakeAt: 1 }, { kind: 'ended' });
     add('woken', {}, { kind: 'suspended' }, { kind: 'ended' });
     await engine.start('timed');
     await engine.start('woken');
