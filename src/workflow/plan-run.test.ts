@@ -25,7 +25,8 @@ const target = {
 } as Target;
 
 async function plan(steps: string, input: JsonObject) {
-  const schema = 'input: { type: object, required: [path], properties: { path: { type: string } } }';
+  const schema =
+    'input: { type: object, required: [path], properties: { path: { type: string }, end: { type: string, default: txt } } }';
   const text = `heddle: 1\nname: flow\n${schema}\nvar: { text: hello }\nsteps:\n${steps}`;
   const { workflow, digest = '', places, problems } = compileWorkflow({ text, language: 'yaml' });
   if (!workflow) throw new Error(JSON.stringify(problems));
@@ -46,7 +47,7 @@ describe('the plan of a run', () => {
   verifies('W6', 'has the known part of each input, the decision on each call and the approvals', async () => {
     const steps = `  - { id: write, tool: s.write, input: { path: $input.path, text: $var.text }, compensate: { tool: s.undo } }
   - { id: ok, approval: { title: Go on } }
-  - { id: again, tool: s.write, input: { path: $input.path, text: $write.result.text } }`;
+  - { id: again, tool: s.write, input: { path: $input.path, text: $write.result.text, end: $input.end } }`;
     const { dryRun, decided, digest } = await plan(steps, { path: 'a' });
     expect(dryRun).toMatchObject({
       workflow: 'flow',
@@ -62,7 +63,7 @@ describe('the plan of a run', () => {
         },
         { path: 'write/~compensate', tool: 's.undo', effect: 'deny' },
         { path: 'ok', kind: 'approval' },
-        { path: 'again', effect: 'ask', input: { path: 'a' } },
+        { path: 'again', effect: 'ask', input: { path: 'a', end: 'txt' } },
       ],
       approvals: ['write', 'ok', 'again'],
       estimate: { minCalls: 2, maxCalls: 3, minCost: 2, maxCost: 2 },

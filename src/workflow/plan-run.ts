@@ -4,6 +4,7 @@ import { isObject } from '../core/json.ts';
 import type { DryRun, PlannedStep, WorkflowProblem } from '../core/records/workflow.ts';
 import { compileCheck } from '../schema/compile.ts';
 import type { Mapping, Step, ToolUse, Workflow } from './definition/canonical.ts';
+import { inputDefaults } from './definition/input-defaults.ts';
 import { evaluateMapping, namesIn } from './expressions/evaluate-mapping.ts';
 import { createScope, type RunScope } from './expressions/run-scope.ts';
 import { type LintContext, lintWorkflow } from './lint/lint-workflow.ts';
@@ -26,7 +27,7 @@ export async function planRun(workflow: Workflow, input: JsonObject, context: Pl
   const { problems, estimate } = lintWorkflow(workflow, context);
   const known = createScope(
     new Map<string, Json>([
-      ['input', input],
+      ['input', { ...inputDefaults(workflow.input), ...input }],
       ['var', workflow.var ?? {}],
     ]),
   );

@@ -72,7 +72,9 @@ function checkCalled(step: Step, name: string, { describe, workflow }: EstimateC
   if (step.kind !== 'workflow' || !workflow) return [];
   if (!workflow(step.workflow)) {
     const message = `There is no workflow \`${step.workflow}\`.`;
-    return [{ level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name.' }];
+    return [
+      { level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name, or add it to your workflows.' },
+    ];
   }
   if (!reaches(step.workflow, name, workflow, new Set())) return [];
   const message = `The workflow \`${step.workflow}\` leads back to \`${name}\`, and such runs fail at the eighth level.`;

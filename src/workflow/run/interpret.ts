@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { RunError } from '../../core/records/run.ts';
 import type { Workflow } from '../definition/canonical.ts';
+import { inputDefaults } from '../definition/input-defaults.ts';
 import { compensate } from '../steps/compensate.ts';
 import { evaluate } from '../steps/frame/evaluate.ts';
 import type { Execution, Frame } from '../steps/frame/frame.ts';
@@ -69,7 +70,7 @@ function openExecution({ form, input: schema }: Workflow, input: Json, parts: In
     durable: parts.durable,
     runCode: parts.runCode,
     form,
-    input: { ...defaultsOf(schema), ...(isObject(input) ? input : {}) },
+    input: { ...inputDefaults(schema), ...(isObject(input) ? input : {}) },
     compensations: [],
     executed: 0,
     runSteps: (steps, frame) => runSteps(execution, frame, steps),
@@ -85,15 +86,6 @@ async function openFrame({ durable, input }: Execution, workflow: Workflow, { ru
     run: { ...run, workflow: workflow.name, startedAt },
   });
   return { path: '', position: [], scope, signal: durable.cancelled, time: { at: startedAt } };
-}
-
-/** Returns the defaults of the properties of the input. */
-function defaultsOf(schema: JsonObject | undefined): JsonObject {
-  const properties = isObject(schema?.properties) ? schema.properties : {};
-  const entries = Object.entries(properties).flatMap(([name, property]): [string, Json][] =>
-    isObject(property) && property.default !== undefined ? [[name, property.default]] : [],
-  );
-  return Object.fromEntries(entries);
 }
 
 /** Runs the compensations of a run that stops. A cancellation does not abort them. */
