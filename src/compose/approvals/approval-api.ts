@@ -10,7 +10,7 @@ import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
 import { isApprovalId, nextApproval } from '../../govern/approvals/next-approval.ts';
 import { configuredStanding, unexpired } from '../../govern/approvals/standing.ts';
 import { addStanding, requireStandingPossible } from '../../govern/approvals/standing-uses.ts';
-import { requireFormContent } from '../../govern/approvals/step-approval.ts';
+import { requireFormContent } from '../../govern/approvals/steps/step-approval.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { ApprovalFilter, StoredApproval } from '../../store/approval-box.ts';
 import { auditedChanges } from '../audited-change.ts';

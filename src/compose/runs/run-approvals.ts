@@ -12,7 +12,7 @@ export function runApprovals(openFlow: OpenApprovalFlow): RunApprovals {
     async request({ run, path, ask, caller }) {
       const [flow, { requestStepApproval }] = await Promise.all([
         openFlow(),
-        import('../../govern/approvals/step-approval.ts'),
+        import('../../govern/approvals/steps/step-approval.ts'),
       ]);
       const named = { name: WORKFLOW_PREFIX + run.workflow, digest: run.digest };
       return requestStepApproval(flow, { run: run.id, path, caller, ...named, ...ask });

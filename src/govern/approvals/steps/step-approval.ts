@@ -1,11 +1,11 @@
-import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { Caller, Json, JsonObject } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
-import type { StoredApproval } from '../../store/approval-box.ts';
-import type { ApprovalFlow } from './approval-flow.ts';
-import { digestOf } from './binding.ts';
-import { impossibleStage } from './identities.ts';
-import { newApprovalId } from './subject.ts';
+import { vaultPrincipal } from '../../../core/call/vault-principal.ts';
+import type { Caller, Json, JsonObject } from '../../../core/call.ts';
+import { HeddleError } from '../../../core/errors.ts';
+import type { StoredApproval } from '../../../store/approval-box.ts';
+import type { ApprovalFlow } from '../approval-flow.ts';
+import { digestOf } from '../binding.ts';
+import { impossibleStage } from '../identities.ts';
+import { newApprovalId } from '../subject.ts';
 
 /** A step of a run that wants the decision of an approver. */
 export interface StepToApprove {
@@ -90,7 +90,7 @@ export async function requireFormContent({ subject }: StoredApproval, content: J
     if (content === undefined) return;
     throw new HeddleError('INPUT_INVALID', 'This approval has no form, so it takes no `content`.');
   }
-  const { compileCheck } = await import('../../schema/compile.ts');
+  const { compileCheck } = await import('../../../schema/compile.ts');
   const problem = compileCheck(form, name)(content ?? {});
   if (problem === undefined) return;
   throw new HeddleError('INPUT_INVALID', `The content does not fit the form of the approval: ${problem}`, {

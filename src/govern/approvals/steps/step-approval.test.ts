@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { verifies } from '../../../test/requirements.ts';
-import { ada } from '../../core/fixtures.ts';
-import { approvalBench, approvalIdOf, boss, ops, START } from './fixtures.ts';
+import { verifies } from '../../../../test/requirements.ts';
+import { ada } from '../../../core/fixtures.ts';
+import { approvalBench, approvalIdOf, boss, ops, START } from '../fixtures.ts';
 import { requestStepApproval, requireFormContent, type StepToApprove } from './step-approval.ts';
 
 const STEP: StepToApprove = {
