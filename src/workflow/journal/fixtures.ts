@@ -77,6 +77,9 @@ export const completeWith = (structuredContent: JsonObject): Result => ({
   provenance: { server: 'demo', attempts: 1, latencyMs: 1 },
 });
 
+/** Returns the time of the store. No test depends on it. */
+export const timeNow = (): number => Date.now();
+
 const ownerOf = (id: string): RunOwner => ({ id, pid: process.pid, startedAt: id });
 
 /** A process that can be killed. */

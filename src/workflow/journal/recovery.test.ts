@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { ToolStep } from '../definition/canonical.ts';
 import { aCallStep, aWorkflow } from '../fixtures.ts';
-import { completeWith, type RunBench, runBench } from './fixtures.ts';
+import { completeWith, type RunBench, runBench, timeNow } from './fixtures.ts';
 
 /** Begins a run of one call, and kills the process at a point of the call. */
 async function crashed(bench: RunBench, tool: string, at: 'intent' | 'response', rest: Partial<ToolStep> = {}) {
@@ -140,7 +140,7 @@ describe('after a crash, a call', () => {
   verifies('W5', 'is in doubt if the audit records of its time were removed', async () => {
     const bench = await runBench();
     const run = await crashed(bench, 'write', 'intent');
-    await bench.store.audit.prune(Date.now() + 1000, { always: true });
+    await bench.store.audit.prune(timeNow() + 1000, { always: true });
     expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
     expect(await bench.get(run)).toMatchObject({ status: 'in_doubt' });
   });

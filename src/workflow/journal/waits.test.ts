@@ -4,7 +4,7 @@ import { until } from '../../../test/until.ts';
 import type { text } from '../../core/fixtures.ts';
 import type { Timer } from '../../core/time.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
-import { completeWith, runBench } from './fixtures.ts';
+import { completeWith, runBench, timeNow } from './fixtures.ts';
 
 const START = Date.UTC(2026, 10, 17, 9);
 const ASK = aStep('approval', { id: 'ok', title: { value: 'Go on?' }, quorum: 1, onExpire: 'fail' });
@@ -98,14 +98,14 @@ describe('a call', () => {
     const continuation = { kind: 'approval', id: 'ap_1' } as const;
     bench.respond('write', (call) => {
       if (call.continuation?.kind === 'approval') return completeWith({ approval: call.continuation.id });
-      const approval = { id: 'ap_1', approvers: ['role:approver'], expiresAt: Date.now() + 60_000, reason: 'asks' };
+      const approval = { id: 'ap_1', approvers: ['role:approver'], expiresAt: timeNow() + 60_000, reason: 'asks' };
       return { kind: 'waiting', approval, continuation };
     });
     const run = await bench.create(aWorkflow([aCallStep('write')]));
     expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
     expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
     expect(bench.called(run)).toEqual(['write']);
-    bench.decisions.set('ap_1', { kind: 'approved', by: ['ops'], at: Date.now() });
+    bench.decisions.set('ap_1', { kind: 'approved', by: ['ops'], at: timeNow() });
     expect(await bench.advance(run)).toEqual({ kind: 'ended' });
     expect(await bench.output(run)).toEqual({ approval: 'ap_1' });
     expect(new Set(bench.reached.map(({ id }) => id)).size).toBe(1);

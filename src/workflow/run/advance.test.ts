@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
-import { runBench } from '../journal/fixtures.ts';
+import { runBench, timeNow } from '../journal/fixtures.ts';
 
 describe('a run', () => {
   verifies('W5', 'is executed to its end, which is durable with its output', async () => {
@@ -29,7 +29,7 @@ describe('a run', () => {
     expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
     expect(await bench.get(run)).toMatchObject({ status: 'waiting' });
     expect(bench.requested).toEqual(['ok']);
-    bench.decisions.set(`ap_${run.id}_ok`, { kind: 'approved', by: ['ops'], at: Date.now() });
+    bench.decisions.set(`ap_${run.id}_ok`, { kind: 'approved', by: ['ops'], at: timeNow() });
     expect(await bench.advance(run)).toEqual({ kind: 'ended' });
     expect(bench.requested).toEqual(['ok']);
     expect(bench.reached.map(({ tool }) => tool)).toEqual(['write', 'write2']);

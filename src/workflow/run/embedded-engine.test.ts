@@ -4,7 +4,7 @@ import { until } from '../../../test/until.ts';
 import { realTimer } from '../../core/time.ts';
 import type { RunOwner } from '../../store/run-queue.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
-import { completeWith, type RunBench, runBench } from '../journal/fixtures.ts';
+import { completeWith, type RunBench, runBench, timeNow } from '../journal/fixtures.ts';
 import { advance } from './advance.ts';
 import { type EmbeddedEngineOptions, embeddedEngine } from './embedded-engine.ts';
 
@@ -57,7 +57,7 @@ describe('the embedded engine', () => {
     const run = await bench.create(aWorkflow([ASK, aCallStep('write')]));
     await engine.start(run.id);
     await until('the run waits', async () => (await status(bench, run)) === 'waiting');
-    bench.decisions.set(`ap_${run.id}_ok`, { kind: 'approved', by: ['ops'], at: Date.now() });
+    bench.decisions.set(`ap_${run.id}_ok`, { kind: 'approved', by: ['ops'], at: timeNow() });
     await bench.store.runs.signal(run.id, { kind: 'decided', by: 'ops', detail: { approval: `ap_${run.id}_ok` } });
     await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
     expect(bench.requested).toEqual(['ok']);
@@ -164,7 +164,7 @@ describe('the embedded engine', () => {
     const delays: number[] = [];
     let aheadMs = 0;
     const first = engineOf(bench, {
-      clock: () => Date.now() + aheadMs,
+      clock: () => timeNow() + aheadMs,
       timer: (delayMs, callback) => {
         delays.push(delayMs);
         due.push(callback);
@@ -181,7 +181,7 @@ describe('the embedded engine', () => {
     await until('the run waits', async () => (await status(bench, run)) === 'waiting');
     const stuck = Promise.withResolvers<ReturnType<typeof completeWith>>();
     bench.respond('read', () => stuck.promise);
-    bench.decisions.set(`ap_${run.id}_p/b/ok`, { kind: 'approved', by: ['ops'], at: Date.now() });
+    bench.decisions.set(`ap_${run.id}_p/b/ok`, { kind: 'approved', by: ['ops'], at: timeNow() });
     await engineOf(bench).engine.resume(run.id);
     await until('the call is in flight', () => bench.reached.length === 1);
     aheadMs = 7_200_000;

@@ -14,7 +14,7 @@ import {
   type StoredValue,
 } from './durable.ts';
 
-/** One entry of the journal. */
+/** An entry of the journal. */
 export interface MemoryEntry {
   readonly kind: 'started' | 'ended' | 'timer' | 'elapsed' | 'value' | 'requested' | 'decided' | 'cancel';
   readonly path: string;

@@ -11,7 +11,7 @@ import type { LazyValue, StepDone } from './frame/step-scope.ts';
 
 const MAX_ERROR_CHARS = 500;
 
-/** One attempt of a call. */
+/** An attempt of a call. */
 export type ToolAttempt = Omit<StepCall, 'signal'>;
 
 /** Calls a tool at the path of the frame. An error result is a failure. */
