@@ -225,3 +225,16 @@ describe('the view of a step', () => {
     );
   });
 });
+
+verifies('W2', 'passes on at most 16 MiB of values in one mapping, and names the reference that is too much', () => {
+  const [text, texts] = ['x'.repeat(1024 * 1024), { inner: ['x'.repeat(512 * 1024), 'x'.repeat(512 * 1024)] }];
+  for (const big of [text, texts]) {
+    const many = (count: number): Mapping => ({ list: Array.from({ length: count }, () => ref('input', 'big')) });
+    expect(evaluateMapping(many(15), scopeOf({ input: { big } }))).toHaveLength(15);
+    expect(errorOf({ object: { docs: many(2000) } }, { input: { big } })).toEqual({
+      code: 'EXPRESSION_FAILED',
+      message: 'In `docs[15]`: With `$input.big` the values are larger than 16777216 characters together.',
+      fix: 'Pass fewer values, or only the parts that the tool needs.',
+    });
+  }
+});

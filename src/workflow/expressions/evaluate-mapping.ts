@@ -14,6 +14,8 @@ const MAX_TEXT_CHARS = 1024 * 1024;
 /** The limits of all expressions of a mapping: about 200 ms. */
 const MAX_STEPS = 1_000_000;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** The most characters of all values that the references of a mapping pass on. */
+const MAX_PASSED_CHARS = 16 * 1024 * 1024;
 const NUMBERS = /^-?\d/;
 
 /** Evaluates a mapping. References pass values unchanged. Throws EXPRESSION_FAILED, which names the field. */
@@ -25,9 +27,15 @@ export function evaluateMapping(mapping: Mapping, scope: RunScope): Json {
 interface Evaluation {
   readonly scope: RunScope;
   readonly budget: ValueBudget;
+  /** The characters that are left for the values of references. */
+  passed: number;
 }
 
-const open = (scope: RunScope): Evaluation => ({ scope, budget: { steps: MAX_STEPS, bytes: MAX_BYTES } });
+const open = (scope: RunScope): Evaluation => ({
+  scope,
+  budget: { steps: MAX_STEPS, bytes: MAX_BYTES },
+  passed: MAX_PASSED_CHARS,
+});
 
 function evaluate(mapping: Mapping, evaluation: Evaluation, field: string): Json {
   if ('object' in mapping) {
@@ -49,9 +57,31 @@ type Leaf = Exclude<Mapping, { readonly object: unknown } | { readonly list: unk
 
 function evaluateLeaf(mapping: Leaf, evaluation: Evaluation): Json {
   if ('value' in mapping) return mapping.value;
-  if ('ref' in mapping) return valueAtReference(mapping.ref, evaluation.scope);
+  if ('ref' in mapping) return passOn(valueAtReference(mapping.ref, evaluation.scope), mapping.ref, evaluation);
   if ('cel' in mapping) return evaluateCel(mapping.cel, evaluation);
   return evaluateTemplate(mapping.template, evaluation);
+}
+
+/** Counts a value that a reference passes on. A mapping may name one large value many times. */
+function passOn(value: Json, { text }: Reference, evaluation: Evaluation): Json {
+  evaluation.passed -= charsOf(value, evaluation.passed);
+  if (evaluation.passed >= 0) return value;
+  throw expressionFailed(
+    `With \`${text}\` the values are larger than ${MAX_PASSED_CHARS} characters together`,
+    'Pass fewer values, or only the parts that the tool needs.',
+  );
+}
+
+/** Returns about the number of characters of a value as JSON; counting ends above `most`. */
+function charsOf(value: Json, most: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return 4;
+  let chars = 2;
+  for (const key in value) {
+    if (chars > most) break;
+    chars += key.length + 4 + charsOf((value as JsonObject)[key] ?? null, most - chars);
+  }
+  return chars;
 }
 
 function evaluateTemplate(

@@ -107,6 +107,7 @@ const HOSTILE: readonly (readonly [name: string, text: string, file: string, cod
   ],
   ['with 100 000 lists inside of one another', '['.repeat(100_000), 'a.json', 'NESTED_TOO_DEEPLY'],
   ['with 50 000 sequences inside of one another', '- '.repeat(50_000), 'a.yaml', 'NESTED_TOO_DEEPLY'],
+  ['with 80 000 anchors', `a: [${'&x '.repeat(80_000)}]`, 'a.yaml', 'YAML_ALIASES'],
   ['with 80 000 aliases', `a: &x 1\nb: [${'*x,'.repeat(80_000)}]`, 'a.yaml', 'YAML_ALIASES'],
   ['whose aliases expand to 9^11 values', `l0: &l0 [a]\n${LAUGHS.join('\n')}`, 'a.yaml', 'YAML_ALIASES'],
   ['whose alias contains itself', 'a: &x [*x, *x]', 'a.yaml', 'YAML_ALIASES|NESTED_TOO_DEEPLY|SYNTAX_INVALID'],

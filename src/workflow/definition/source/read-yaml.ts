@@ -42,13 +42,13 @@ export function readYaml(text: string): SourceTree {
 }
 
 /**
- * Refuses tags, too many aliases and deep nesting before anything is composed. The composer only warns of tags, and takes
+ * Refuses tags, too many aliases or anchors and deep nesting before anything is composed. The composer only warns of tags, and takes
  * seconds for 100 000 levels.
  */
 function checkTokens(text: string): void {
   let offset = 0;
   let isScalarNext = false;
-  const seen: SeenTokens = { aliases: 0, flow: 0, onLine: 0 };
+  const seen: SeenTokens = { alias: 0, anchor: 0, flow: 0, onLine: 0 };
   for (const lexeme of new Lexer().lex(text)) {
     const type: CST.TokenType | null = isScalarNext ? null : CST.tokenType(lexeme);
     isScalarNext = type === 'scalar';
@@ -58,7 +58,8 @@ function checkTokens(text: string): void {
 }
 
 interface SeenTokens {
-  aliases: number;
+  alias: number;
+  anchor: number;
   /** Open braces and brackets. */
   flow: number;
   /** Lists that begin on this line: `- - - a`. */
@@ -70,8 +71,8 @@ function checkToken(type: CST.TokenType | null, offset: number, seen: SeenTokens
     const fix = 'Remove the tag; put a text that looks like a number in quotes.';
     throw new Unusable('YAML_TAG', offset, { message: 'YAML tags are not allowed.', fix });
   }
-  if (type === 'alias' && ++seen.aliases > MAX_ALIASES) {
-    const message = `The definition has more than ${MAX_ALIASES} aliases.`;
+  if ((type === 'alias' || type === 'anchor') && ++seen[type] > MAX_ALIASES) {
+    const message = `The definition has more than ${MAX_ALIASES} ${type === 'alias' ? 'aliases' : 'anchors'}.`;
     throw new Unusable('YAML_ALIASES', offset, { message, fix: 'Write the values out, or use a sub-workflow.' });
   }
   if (type === 'newline') seen.onLine = 0;
