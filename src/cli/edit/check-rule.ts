@@ -1,7 +1,7 @@
-import type { KnownNames } from '../../core/call/unmatched-rule.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isRulePattern, meantRule, RULE_FORMS } from '../../core/text/rule-pattern.ts';
+import type { KnownNames } from '../../core/text/unmatched-rule.ts';
 import type { Heddle } from '../../heddle.ts';
 
 /** Throws USAGE_INVALID for a text that can be no rule, with the rule that was meant. */

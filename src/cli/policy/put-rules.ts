@@ -3,9 +3,9 @@ import { RULE_EFFECTS, type RuleEffect, withRule } from '../../config/edit/edit-
 import { emptyFile } from '../../config/edit/edit-servers.ts';
 import { type PermissionRule, rulesInForce } from '../../config/permission-rules.ts';
 import { readConfig } from '../../config/read-config.ts';
-import { unmatchedRule } from '../../core/call/unmatched-rule.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { OverridingRule } from '../../core/records/policy.ts';
+import { unmatchedRule } from '../../core/text/unmatched-rule.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { Input } from '../command.ts';

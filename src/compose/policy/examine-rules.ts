@@ -1,6 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { type KnownNames, unmatchedRule } from '../../core/call/unmatched-rule.ts';
 import type { Finding } from '../../core/records/finding.ts';
+import { type KnownNames, unmatchedRule } from '../../core/text/unmatched-rule.ts';
 import { allowsTools } from '../../govern/policy/match.ts';
 import type { ActiveConfig } from '../active-config.ts';
 

@@ -1,5 +1,5 @@
 import type { Target } from '../call.ts';
-import { closest } from '../text/did-you-mean.ts';
+import { closest } from './did-you-mean.ts';
 
 /** The known names that rules can match. */
 export interface KnownNames {
