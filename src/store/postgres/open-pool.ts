@@ -22,5 +22,7 @@ export async function openPool(connectionString: string, more: PoolConfig = {}):
   });
   // An idle connection that drops is replaced at the next query. Without a listener its error would end the process.
   pool.on('error', () => undefined);
+  // The same holds for one in use between two queries. The next query fails.
+  pool.on('connect', (client) => void client.on('error', () => undefined));
   return pool;
 }
