@@ -121,7 +121,7 @@ export type { RunApi, WorkflowArgument, WorkflowRunOptions } from './library/run
 export type { BeginOptions, FinishOptions, SignInApi } from './library/sign-in-api.ts';
 export type { FoundTool, Tool, ToolFilter, ToolSearchOptions } from './library/tool.ts';
 export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
-export { defineWorkflow, type WorkflowInput } from './workflow/definition/define-workflow.ts';
+export { defineWorkflow, type StepInput, type WorkflowInput } from './workflow/definition/define-workflow.ts';
 
 /** Options of `openHeddle`, and the functions that answer input requests and decide on approvals. */
 export interface OpenOptions

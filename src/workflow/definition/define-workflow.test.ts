@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { defineWorkflow } from '../../index.ts';
 import { compileWorkflow } from './compile-workflow.ts';
-import { defineWorkflow } from './define-workflow.ts';
 
 verifies('W1', 'defineWorkflow compiles to the same workflow as YAML', () => {
   const typed = defineWorkflow({
