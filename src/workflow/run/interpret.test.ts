@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Json } from '../../core/call.ts';
@@ -64,5 +66,17 @@ describe('errors', () => {
     const lost = { error: { code: 'OUTCOME_UNKNOWN', mayHaveActed: true } };
     const end = await run([aCallStep('pay', { retry: { ...RETRY, on: ['OUTCOME_UNKNOWN'] } })], world({ pay: lost }));
     expect(end).toMatchObject({ status: 'failed', tools: ['pay'] });
+  });
+});
+
+describe('the interpreter', () => {
+  verifies('W5', 'has no clock, timer, randomness or I/O of its own: replay would differ', () => {
+    const root = join(import.meta.dirname, '..');
+    const files = globSync(['steps/**/*.ts', 'expressions/**/*.ts', 'run/interpret.ts'], { cwd: root });
+    const own = files.filter((file) => !/(\.test|fixtures)\.ts$/.test(file));
+    expect(own.length).toBeGreaterThan(25);
+    const impure =
+      /Date\.now|new Date|Math\.random|performance\.|set(Timeout|Interval|Immediate)|from 'node:|process\./;
+    expect(own.filter((file) => impure.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
   });
 });

@@ -5,9 +5,9 @@ import type { Workflow } from '../definition/canonical.ts';
 import { inputDefaults } from '../definition/input-defaults.ts';
 import { compensate } from '../steps/compensate.ts';
 import { evaluate } from '../steps/frame/evaluate.ts';
-import type { Execution, Frame } from '../steps/frame/frame.ts';
+import type { ExecutionParts, Frame } from '../steps/frame/frame.ts';
 import type { SandboxRun } from '../steps/frame/sandbox-run.ts';
-import { type StepFailure, toFailure } from '../steps/frame/step-failure.ts';
+import { type StepFailure, toStepFailure } from '../steps/frame/step-failure.ts';
 import { openScope } from '../steps/frame/step-scope.ts';
 import { withTimeout } from '../steps/frame/with-timeout.ts';
 import { runSteps } from '../steps/run-step.ts';
@@ -47,7 +47,7 @@ export class RunFailure extends Error {
  * it makes the same operations and has the same end. Throws RunFailure; RunInterrupted passes through.
  */
 export async function interpret(workflow: Workflow, input: Json, parts: InterpreterParts): Promise<RunOutput> {
-  const execution = openExecution(workflow, input, parts);
+  const execution = openParts(workflow, input, parts);
   const frame = await openFrame(execution, workflow, parts);
   try {
     const output = await withTimeout(execution, frame, {
@@ -61,12 +61,12 @@ export async function interpret(workflow: Workflow, input: Json, parts: Interpre
     });
     return { output, stepsExecuted: execution.executed };
   } catch (thrown) {
-    throw await undo(execution, frame, toFailure(thrown, ''));
+    throw await undo(execution, frame, toStepFailure(thrown, ''));
   }
 }
 
-function openExecution({ form, input: schema }: Workflow, input: Json, parts: InterpreterParts): Execution {
-  const execution: Execution = {
+function openParts({ form, input: schema }: Workflow, input: Json, parts: InterpreterParts): ExecutionParts {
+  const execution: ExecutionParts = {
     durable: parts.durable,
     runCode: parts.runCode,
     form,
@@ -78,7 +78,11 @@ function openExecution({ form, input: schema }: Workflow, input: Json, parts: In
   return execution;
 }
 
-async function openFrame({ durable, input }: Execution, workflow: Workflow, { run }: InterpreterParts): Promise<Frame> {
+async function openFrame(
+  { durable, input }: ExecutionParts,
+  workflow: Workflow,
+  { run }: InterpreterParts,
+): Promise<Frame> {
   const startedAt = await durable.now('~start');
   const scope = openScope(undefined, {
     input,
@@ -89,7 +93,7 @@ async function openFrame({ durable, input }: Execution, workflow: Workflow, { ru
 }
 
 /** Runs the compensations of a run that stops. A cancellation does not abort them. */
-async function undo(execution: Execution, frame: Frame, failure: StepFailure): Promise<RunFailure> {
+async function undo(execution: ExecutionParts, frame: Frame, failure: StepFailure): Promise<RunFailure> {
   const stop = failure.isCancelled ? stopOf(execution, failure) : { status: 'failed' as const, error: failure.error };
   const errors = await compensate(execution, { ...frame, signal: new AbortController().signal });
   if (errors.length === 0) return new RunFailure(stop.status, stop.error, execution.executed);
@@ -98,7 +102,7 @@ async function undo(execution: Execution, frame: Frame, failure: StepFailure): P
 }
 
 /** Returns the reason of a cancellation. */
-function stopOf({ durable }: Execution, { error }: StepFailure): RunStop {
+function stopOf({ durable }: ExecutionParts, { error }: StepFailure): RunStop {
   const reason = durable.cancelled.reason as Partial<RunStop> | undefined;
   return { status: reason?.status ?? 'cancelled', error: reason?.error ?? error };
 }

@@ -2,13 +2,13 @@ import { HeddleError } from '../../core/errors.ts';
 import type { ApprovalStep, StepBase } from '../definition/canonical.ts';
 import type { ApprovalEnd } from '../run/durable.ts';
 import { evaluate } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame } from './frame/frame.ts';
 import { cancelledAt } from './frame/step-failure.ts';
 import { lazy, type StepDone } from './frame/step-scope.ts';
 
 /** Waits for an approver. A rejection is a result; the steps after it decide what it means. */
 export async function runApproval(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   step: StepBase & ApprovalStep,
 ): Promise<StepDone> {

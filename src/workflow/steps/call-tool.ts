@@ -5,7 +5,7 @@ import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { toolResult } from '../expressions/step-view.ts';
 import type { StepCall } from '../run/durable.ts';
-import { advanceTo, type Execution, type Frame } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame } from './frame/frame.ts';
 import { failedCall, StepFailure } from './frame/step-failure.ts';
 import type { LazyValue, StepDone } from './frame/step-scope.ts';
 
@@ -15,7 +15,7 @@ const MAX_ERROR_CHARS = 500;
 export type ToolAttempt = Omit<StepCall, 'signal'>;
 
 /** Calls a tool at the path of the frame. An error result is a failure. */
-export async function callTool({ durable }: Execution, frame: Frame, attempt: ToolAttempt): Promise<StepDone> {
+export async function callTool({ durable }: ExecutionParts, frame: Frame, attempt: ToolAttempt): Promise<StepDone> {
   const { path, signal } = frame;
   const end = await durable.call(path, { ...attempt, signal });
   advanceTo(frame, end.endedAt);

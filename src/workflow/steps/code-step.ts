@@ -5,15 +5,19 @@ import { RunInterrupted } from '../run/durable.ts';
 import { callTool } from './call-tool.ts';
 import { abortBelow } from './frame/abort-below.ts';
 import { evaluate } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
-import { cancelledAt, StepFailure, toFailure } from './frame/step-failure.ts';
+import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { cancelledAt, StepFailure, toStepFailure } from './frame/step-failure.ts';
 import { lazy, type StepDone } from './frame/step-scope.ts';
 
 /** The recorded end of code. Both ends are recorded, so that a later abort does not change them. */
 type CodeEnd = { readonly value: Json } | { readonly error: RunError };
 
 /** Runs the code of a step in the sandbox. Its calls are journaled; its end is recorded once. */
-export async function runCodeStep(execution: Execution, frame: Frame, step: StepBase & CodeStep): Promise<StepDone> {
+export async function runCodeStep(
+  execution: ExecutionParts,
+  frame: Frame,
+  step: StepBase & CodeStep,
+): Promise<StepDone> {
   const { durable } = execution;
   const path = pathBelow(frame.path, '~result');
   const end = (durable.recorded(path) as CodeEnd | undefined) ?? (await runOnce(execution, frame, step));
@@ -22,14 +26,14 @@ export async function runCodeStep(execution: Execution, frame: Frame, step: Step
   return { result: lazy(recorded.value ?? null) };
 }
 
-async function runOnce(execution: Execution, frame: Frame, step: StepBase & CodeStep): Promise<CodeEnd> {
+async function runOnce(execution: ExecutionParts, frame: Frame, step: StepBase & CodeStep): Promise<CodeEnd> {
   const input = step.input ? await evaluate(execution, frame.scope, step.input) : execution.input;
   if (frame.signal.aborted) throw cancelledAt(frame.path);
   const seed = await execution.durable.random(pathBelow(frame.path, '~seed'));
   try {
     return { value: await runInSandbox(execution, frame, { step, input, seed }) };
   } catch (thrown) {
-    const failure = toFailure(thrown, frame.path);
+    const failure = toStepFailure(thrown, frame.path);
     if (failure.isCancelled) throw failure;
     if (frame.signal.aborted) throw cancelledAt(frame.path);
     return { error: { ...failure.error, path: frame.path } };
@@ -42,7 +46,11 @@ interface SandboxTask {
   readonly seed: number;
 }
 
-async function runInSandbox(execution: Execution, frame: Frame, { step, input, seed }: SandboxTask): Promise<Json> {
+async function runInSandbox(
+  execution: ExecutionParts,
+  frame: Frame,
+  { step, input, seed }: SandboxTask,
+): Promise<Json> {
   const { source, tools, limits } = step;
   const aborter = abortBelow(frame.signal);
   const hold = holder(execution);
@@ -92,7 +100,7 @@ const isEnd = (thrown: unknown): boolean =>
   thrown instanceof RunInterrupted || (thrown instanceof StepFailure && thrown.isCancelled);
 
 /** Keeps the run from being suspended while code runs, not while it waits for its calls. */
-function holder({ durable }: Execution) {
+function holder({ durable }: ExecutionParts) {
   let release: (() => void) | undefined;
   return {
     begin() {

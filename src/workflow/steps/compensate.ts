@@ -1,15 +1,15 @@
 import type { RunError } from '../../core/records/run.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate } from './frame/evaluate.ts';
-import { type Compensation, type Execution, type Frame, frameBelow } from './frame/frame.ts';
-import { toFailure } from './frame/step-failure.ts';
+import { type Compensation, type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
+import { toStepFailure } from './frame/step-failure.ts';
 import { isCallRetryable, withRetry } from './frame/with-retry.ts';
 
 /**
  * Undoes the steps that have committed, the last one first. The order is that of the definition, so that it is the same
  * after a crash. A compensation that fails does not keep the others from running. Returns the errors.
  */
-export async function compensate(execution: Execution, frame: Frame): Promise<readonly RunError[]> {
+export async function compensate(execution: ExecutionParts, frame: Frame): Promise<readonly RunError[]> {
   const errors: RunError[] = [];
   for (const compensation of execution.compensations.toSorted(lastFirst)) {
     const error = await compensateStep(execution, frame, compensation);
@@ -19,7 +19,7 @@ export async function compensate(execution: Execution, frame: Frame): Promise<re
 }
 
 async function compensateStep(
-  execution: Execution,
+  execution: ExecutionParts,
   root: Frame,
   { path, step, use, scope }: Compensation,
 ): Promise<RunError | undefined> {
@@ -37,7 +37,7 @@ async function compensateStep(
     durable.log(frame.path, { stepId, type: 'complete', message: `Compensation of the step ${path} completed.` });
     return undefined;
   } catch (thrown) {
-    const { error } = toFailure(thrown, frame.path);
+    const { error } = toStepFailure(thrown, frame.path);
     const message = `Compensation of the step ${path} failed: ${error.message}`;
     durable.log(frame.path, { stepId, type: 'error', message });
     return { ...error, path: frame.path };

@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { FanoutStep, StepBase } from '../definition/canonical.ts';
 import type { StoredValue } from '../run/durable.ts';
 import { evaluate, stepView } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
 import { StepFailure } from './frame/step-failure.ts';
 import { openScope, type StepDone, type StepState } from './frame/step-scope.ts';
 import { type ItemEntry, mergeItems } from './merge-items.ts';
@@ -13,7 +13,11 @@ import { type ItemEnd, pullItems, toItems } from './pull-items.ts';
 const MAX_HELD_BYTES = 4 * 1024;
 
 /** Runs the body for each item, at most `maxConcurrency` at a time. */
-export async function runFanout(execution: Execution, frame: Frame, step: StepBase & FanoutStep): Promise<StepDone> {
+export async function runFanout(
+  execution: ExecutionParts,
+  frame: Frame,
+  step: StepBase & FanoutStep,
+): Promise<StepDone> {
   const items = toItems(await evaluate(execution, frame.scope, step.items), frame.path);
   const { maxConcurrency } = step;
   const tolerated = toleratedOf(step, items.length);
@@ -47,7 +51,11 @@ interface ItemDone {
   readonly isOk: boolean;
 }
 
-async function runItem(execution: Execution, around: Frame, { step, item, index, signal }: Item): Promise<ItemDone> {
+async function runItem(
+  execution: ExecutionParts,
+  around: Frame,
+  { step, item, index, signal }: Item,
+): Promise<ItemDone> {
   const scope = openScope(around.scope, { item, index, [step.as]: item });
   const frame = frameBelow(around, { segment: `[${index}]`, place: index, scope, signal });
   const last = await execution.runSteps(step.steps, frame);
@@ -65,7 +73,7 @@ async function contentOf(last: StepState | undefined): Promise<Json> {
   return (await last?.result()) ?? null;
 }
 
-async function stepViews(execution: Execution, steps: ReadonlyMap<string, StepState>): Promise<JsonObject> {
+async function stepViews(execution: ExecutionParts, steps: ReadonlyMap<string, StepState>): Promise<JsonObject> {
   const views = [...steps].map(async ([id, { raw: _, ...state }]) => [id, await stepView(state, execution.form)]);
   return Object.fromEntries(await Promise.all(views));
 }
@@ -81,7 +89,7 @@ interface Report {
   readonly fields: JsonObject;
 }
 
-async function report({ durable }: Execution, { shape }: FanoutStep, { entries, fields }: Report): Promise<Json> {
+async function report({ durable }: ExecutionParts, { shape }: FanoutStep, { entries, fields }: Report): Promise<Json> {
   const items: JsonObject[] = [];
   for (const entry of entries)
     items.push('failed' in entry ? entry.failed : ((await durable.load(entry.stored)) as JsonObject));

@@ -1,9 +1,9 @@
 import type { GroupStep, StepBase } from '../definition/canonical.ts';
-import type { Execution, Frame } from './frame/frame.ts';
+import type { ExecutionParts, Frame } from './frame/frame.ts';
 import { lazy, type StepDone, type StepState } from './frame/step-scope.ts';
 
 /** Runs steps in order. */
-export async function runGroup(execution: Execution, frame: Frame, step: StepBase & GroupStep): Promise<StepDone> {
+export async function runGroup(execution: ExecutionParts, frame: Frame, step: StepBase & GroupStep): Promise<StepDone> {
   return resultOf(await execution.runSteps(step.steps, frame));
 }
 

@@ -1,12 +1,12 @@
 import type { Json } from '../../core/call.ts';
 import type { LoopStep, StepBase } from '../definition/canonical.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
 import { cancelledAt, StepFailure } from './frame/step-failure.ts';
 import { type LazyValue, lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
 
 /** Runs the body until its condition says so. */
-export async function runLoop(execution: Execution, frame: Frame, step: StepBase & LoopStep): Promise<StepDone> {
+export async function runLoop(execution: ExecutionParts, frame: Frame, step: StepBase & LoopStep): Promise<StepDone> {
   const { test, shape, carry } = step;
   const results: LazyValue[] = [];
   let result: LazyValue = lazy(null);
@@ -39,7 +39,7 @@ interface NextIteration {
 }
 
 /** Returns true if there is another iteration. Throws LOOP_EXCEEDED at the maximum. */
-async function mayIterate(execution: Execution, { path }: Frame, next: NextIteration): Promise<boolean> {
+async function mayIterate(execution: ExecutionParts, { path }: Frame, next: NextIteration): Promise<boolean> {
   const { test, maxIterations, atMax } = next.step;
   const isAtMax = next.index >= maxIterations;
   if (isAtMax && atMax === 'end') return false;
@@ -48,7 +48,7 @@ async function mayIterate(execution: Execution, { path }: Frame, next: NextItera
   return true;
 }
 
-async function runIteration(execution: Execution, frame: Frame, { steps, delayMs = 0 }: LoopStep) {
+async function runIteration(execution: ExecutionParts, frame: Frame, { steps, delayMs = 0 }: LoopStep) {
   const { path, signal } = frame;
   if (delayMs > 0 && !path.endsWith('[0]')) {
     const end = await execution.durable.sleep(pathBelow(path, '~delay'), { forMs: delayMs, signal });
@@ -68,7 +68,7 @@ interface Iteration {
 }
 
 /** Opens the scope of an iteration. It has the steps of the one before until its own replace them. */
-function iterationScope(execution: Execution, { scope }: Frame, iteration: Iteration): StepScope {
+function iterationScope(execution: ExecutionParts, { scope }: Frame, iteration: Iteration): StepScope {
   const { index, step, before } = iteration;
   const results = iteration.results.slice();
   const opened = openScope(

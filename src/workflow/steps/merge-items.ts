@@ -4,7 +4,7 @@ import { SKIPPED_VIEW } from '../expressions/step-view.ts';
 import type { StoredValue } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
 import { StepFailure } from './frame/step-failure.ts';
 import { type StepDone, withValues } from './frame/step-scope.ts';
 import { isCallRetryable, withRetry } from './frame/with-retry.ts';
@@ -23,7 +23,7 @@ interface Merge {
 }
 
 /** Calls the merge tool once with the results of all items. */
-export async function mergeItems(execution: Execution, frame: Frame, merge: Merge): Promise<StepDone> {
+export async function mergeItems(execution: ExecutionParts, frame: Frame, merge: Merge): Promise<StepDone> {
   const items = await loadItems(execution, frame, merge);
   const scope = withValues(frame.scope, { items });
   const input = toInput(await evaluate(execution, scope, merge.merge.input), frame.path);
@@ -39,7 +39,7 @@ export async function mergeItems(execution: Execution, frame: Frame, merge: Merg
 }
 
 /** Loads `$items`. Each has the steps of its body by id; a step without a result counts as skipped. */
-async function loadItems({ durable }: Execution, { path }: Frame, { step, entries }: Merge) {
+async function loadItems({ durable }: ExecutionParts, { path }: Frame, { step, entries }: Merge) {
   const skipped = Object.fromEntries(step.steps.map(({ id }) => [id, SKIPPED_VIEW]));
   const items: JsonObject[] = [];
   let bytes = 0;

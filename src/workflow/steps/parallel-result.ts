@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import type { RunError } from '../../core/records/run.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import type { ParallelStep } from '../definition/canonical.ts';
-import type { Execution, Frame } from './frame/frame.ts';
+import type { ExecutionParts, Frame } from './frame/frame.ts';
 import { cancelledAt, StepFailure } from './frame/step-failure.ts';
 import { lazy, type StepDone, type StepState } from './frame/step-scope.ts';
 import { resultOf } from './group-step.ts';
@@ -26,7 +26,7 @@ export const hasSucceeded = ({ last, failure }: BranchEnd): boolean =>
 
 /** The ends of all branches, and the recorded ids of those that decided. */
 interface ParallelEnd {
-  readonly execution: Execution;
+  readonly execution: ExecutionParts;
   readonly path: string;
   readonly step: ParallelStep;
   readonly ends: readonly BranchEnd[];

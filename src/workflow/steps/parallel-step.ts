@@ -2,14 +2,14 @@ import { canonicalJson } from '../../core/json.ts';
 import type { Branch, ParallelStep, StepBase } from '../definition/canonical.ts';
 import { type Aborter, abortBelow } from './frame/abort-below.ts';
 import { evaluate, stepView } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
-import { toFailure } from './frame/step-failure.ts';
+import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { toStepFailure } from './frame/step-failure.ts';
 import { openScope, type StepDone } from './frame/step-scope.ts';
 import { type BranchEnd, concludeParallel, hasSucceeded } from './parallel-result.ts';
 
 /** A parallel step in execution. */
 interface Race {
-  readonly execution: Execution;
+  readonly execution: ExecutionParts;
   readonly frame: Frame;
   readonly step: StepBase & ParallelStep;
   /** Aborts the branches that are still running once the step is decided. */
@@ -23,7 +23,7 @@ interface Race {
  * decides in the same way, in whichever order the branches end then.
  */
 export async function runParallel(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   step: StepBase & ParallelStep,
 ): Promise<StepDone> {
@@ -70,11 +70,15 @@ async function runBranch({ execution, step, ...race }: Race, { id, steps }: Bran
       return { id, frame, ...(last && { last }) };
     return { id, frame, last, vote: await voteOf(execution, step, { id, frame, last }) };
   } catch (thrown) {
-    return { id, frame, failure: toFailure(thrown, frame.path) };
+    return { id, frame, failure: toStepFailure(thrown, frame.path) };
   }
 }
 
-async function voteOf(execution: Execution, { by }: ParallelStep, { id, frame, last }: BranchEnd): Promise<string> {
+async function voteOf(
+  execution: ExecutionParts,
+  { by }: ParallelStep,
+  { id, frame, last }: BranchEnd,
+): Promise<string> {
   if (!last) return '';
   if (!by) return canonicalJson(await last.result());
   const branch = async () => ({ ...(await stepView(last, execution.form)), id });

@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts';
 import type { Mapping, PipelinePart, PipelineStep, StepBase, StepCondition, ToolUse } from '../definition/canonical.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
-import { type Execution, type Frame, frameBelow } from './frame/frame.ts';
+import { type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
 import { type LazyValue, lazy, type StepDone, withValues } from './frame/step-scope.ts';
 import { isCallRetryable, withRetry } from './frame/with-retry.ts';
 import { pullItems, toItems } from './pull-items.ts';
@@ -14,7 +14,7 @@ const ENRICH_CONCURRENCY = 5;
 
 /** Runs parts in order. Each gets the result of the one before as `$prev`; the first gets the input of the run. */
 export async function runPipeline(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   step: StepBase & PipelineStep,
 ): Promise<StepDone> {
@@ -35,7 +35,7 @@ interface PipelineStage {
 }
 
 async function runPart(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   { part, place, prev, step }: PipelineStage,
 ): Promise<LazyValue> {
@@ -51,7 +51,7 @@ async function runPart(
 const withItem = (frame: Frame, item: Json, index: number) => withValues(frame.scope, { item, index });
 
 async function transform(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   part: { readonly transform: Mapping; readonly each: boolean; readonly prev: LazyValue },
 ): Promise<Json> {
@@ -65,7 +65,7 @@ async function transform(
 }
 
 async function filter(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   part: { readonly condition: StepCondition; readonly prev: LazyValue },
 ): Promise<Json> {
@@ -84,7 +84,7 @@ interface Enrichment {
 }
 
 /** Calls a tool for each item of a list, or for one object, and adds its result to the item. */
-async function enrich(execution: Execution, frame: Frame, { enrich: use, prev, step }: Enrichment): Promise<Json> {
+async function enrich(execution: ExecutionParts, frame: Frame, { enrich: use, prev, step }: Enrichment): Promise<Json> {
   const value = await prev();
   const items = isObject(value) ? [value] : toItems(value, frame.path);
   const notObject = items.findIndex((item) => !isObject(item));

@@ -1,8 +1,8 @@
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { abortBelow } from './frame/abort-below.ts';
-import { type Execution, type Frame, pathBelow } from './frame/frame.ts';
-import { cancelledAt, StepFailure, toFailure } from './frame/step-failure.ts';
+import { type ExecutionParts, type Frame, pathBelow } from './frame/frame.ts';
+import { cancelledAt, StepFailure, toStepFailure } from './frame/step-failure.ts';
 
 const MAX_ITEMS = 10_000;
 
@@ -40,7 +40,7 @@ export function toItems(value: Json, path: string): readonly Json[] {
  * aborts the rest and throws the failure that is recorded as the one too many.
  */
 export async function pullItems<T>(
-  { durable }: Execution,
+  { durable }: ExecutionParts,
   frame: Frame,
   { items, maxConcurrency, tolerated, run }: ItemWork<T>,
 ): Promise<readonly ItemEnd<T>[]> {
@@ -53,7 +53,7 @@ export async function pullItems<T>(
   let cancelled = 0;
 
   async function settle(index: number, thrown: unknown): Promise<void> {
-    const failure = toFailure(thrown, pathBelow(frame.path, `[${index}]`));
+    const failure = toStepFailure(thrown, pathBelow(frame.path, `[${index}]`));
     ends[index] = { failure };
     if (failure.isCancelled) cancelled++;
     else if (++failed > tolerated) {

@@ -2,7 +2,7 @@ import type { Step } from '../definition/canonical.ts';
 import { runApproval } from './approval-step.ts';
 import { runCodeStep } from './code-step.ts';
 import { runFanout } from './fanout-step.ts';
-import { type Execution, type Frame, pathBelow } from './frame/frame.ts';
+import { type ExecutionParts, type Frame, pathBelow } from './frame/frame.ts';
 import type { StepDone } from './frame/step-scope.ts';
 import { withTimeout } from './frame/with-timeout.ts';
 import { runGroup } from './group-step.ts';
@@ -15,7 +15,7 @@ import { runWait } from './wait-step.ts';
 
 /** Makes one attempt of a step. Later attempts of a block have paths of their own, since its calls are made again. */
 export async function runAttempt(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   { step, attempt }: { readonly step: Step; readonly attempt: number },
 ): Promise<StepDone> {
@@ -35,7 +35,7 @@ export async function runAttempt(
 
 type Block = Exclude<Step, { readonly kind: 'tool' | 'workflow' }>;
 
-function runBlock(execution: Execution, frame: Frame, step: Block): Promise<StepDone> {
+function runBlock(execution: ExecutionParts, frame: Frame, step: Block): Promise<StepDone> {
   switch (step.kind) {
     case 'sequential':
       return runGroup(execution, frame, step);

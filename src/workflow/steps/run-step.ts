@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { Step } from '../definition/canonical.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
-import { type Execution, type Frame, pathBelow } from './frame/frame.ts';
-import { type StepFailure, toFailure } from './frame/step-failure.ts';
+import { type ExecutionParts, type Frame, pathBelow } from './frame/frame.ts';
+import { type StepFailure, toStepFailure } from './frame/step-failure.ts';
 import { lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
 import { isBlockRetryable, isCallRetryable, withRetry } from './frame/with-retry.ts';
 import { withTimeout } from './frame/with-timeout.ts';
@@ -10,7 +10,7 @@ import { runAttempt } from './run-attempt.ts';
 
 /** Runs steps in order. Returns the last one that has a result. */
 export async function runSteps(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   steps: readonly Step[],
 ): Promise<StepState | undefined> {
@@ -31,7 +31,7 @@ const below = (frame: Frame, id: string, place: number): Frame => ({
 });
 
 /** Runs a step with all that steps have in common: `if`, timeouts, retries, `output`, `compensate` and `onError`. */
-async function runStep(execution: Execution, frame: Frame, step: Step): Promise<StepState> {
+async function runStep(execution: ExecutionParts, frame: Frame, step: Step): Promise<StepState> {
   const startedAt = frame.time.at;
   try {
     if (step.if && !(await holds(execution, frame.scope, step.if))) {
@@ -41,14 +41,14 @@ async function runStep(execution: Execution, frame: Frame, step: Step): Promise<
     log(execution, frame, { step, type: 'start', message: 'started' });
     return await succeed(execution, frame, { step, startedAt, ...(await runAttempts(execution, frame, step)) });
   } catch (thrown) {
-    const failure = toFailure(thrown, frame.path);
+    const failure = toStepFailure(thrown, frame.path);
     // A step that was cancelled from outside decides nothing.
     if (failure.isCancelled) throw failure;
     return recover(execution, frame, { step, failure, startedAt });
   }
 }
 
-async function runAttempts(execution: Execution, frame: Frame, step: Step) {
+async function runAttempts(execution: ExecutionParts, frame: Frame, step: Step) {
   const isCall = step.kind === 'tool' || step.kind === 'workflow';
   const { retry, totalTimeoutMs } = step;
   const { value: done, attempts } = await withTimeout(execution, frame, {
@@ -72,7 +72,7 @@ interface Success {
 }
 
 async function succeed(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   { step, done, attempts, startedAt }: Success,
 ): Promise<StepState> {
@@ -103,7 +103,11 @@ function scopeInside(frame: Frame, { id }: Step, state: StepState): StepScope {
   return scope;
 }
 
-async function outputOf(execution: Execution, scope: StepScope, { output }: Step): Promise<JsonObject | undefined> {
+async function outputOf(
+  execution: ExecutionParts,
+  scope: StepScope,
+  { output }: Step,
+): Promise<JsonObject | undefined> {
   if (!output) return undefined;
   const fields: [string, Json][] = [];
   for (const [name, mapping] of Object.entries(output)) fields.push([name, await evaluate(execution, scope, mapping)]);
@@ -117,7 +121,11 @@ interface Failed {
 }
 
 /** Applies `onError`. */
-async function recover(execution: Execution, frame: Frame, { step, failure, startedAt }: Failed): Promise<StepState> {
+async function recover(
+  execution: ExecutionParts,
+  frame: Frame,
+  { step, failure, startedAt }: Failed,
+): Promise<StepState> {
   const { error, attempts } = failure;
   execution.executed++;
   log(execution, frame, { step, type: 'error', message: `failed: ${error.message}` });
@@ -152,6 +160,6 @@ interface StepLog {
   readonly message: string;
 }
 
-function log({ durable }: Execution, { path }: Frame, { step, type, message }: StepLog): void {
+function log({ durable }: ExecutionParts, { path }: Frame, { step, type, message }: StepLog): void {
   durable.log(path, { stepId: step.id, type, message: `Step ${path} ${message}.`.replace(/\.\.$/, '.') });
 }

@@ -2,12 +2,12 @@ import type { StepBase, SubWorkflowStep, ToolStep } from '../definition/canonica
 import type { StepCall } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate } from './frame/evaluate.ts';
-import type { Execution, Frame } from './frame/frame.ts';
+import type { ExecutionParts, Frame } from './frame/frame.ts';
 import type { StepDone } from './frame/step-scope.ts';
 
 /** Makes one attempt of a tool step. */
 export async function runToolStep(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   { step, attempt }: { readonly step: StepBase & ToolStep; readonly attempt: number },
 ): Promise<StepDone> {
@@ -22,7 +22,7 @@ export async function runToolStep(
 }
 
 async function idempotencyOf(
-  execution: Execution,
+  execution: ExecutionParts,
   { scope }: Frame,
   { idempotency }: ToolStep,
 ): Promise<StepCall['idempotency']> {
@@ -33,7 +33,7 @@ async function idempotencyOf(
 
 /** Makes one attempt of a `workflow` step: a call of its tool. Equal calls join one run, so it is repeated after a crash. */
 export async function runSubWorkflow(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   { step, attempt }: { readonly step: StepBase & SubWorkflowStep; readonly attempt: number },
 ): Promise<StepDone> {

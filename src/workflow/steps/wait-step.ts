@@ -2,14 +2,14 @@ import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { StepBase, WaitStep } from '../definition/canonical.ts';
 import { evaluate } from './frame/evaluate.ts';
-import { advanceTo, type Execution, type Frame } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame } from './frame/frame.ts';
 import { cancelledAt } from './frame/step-failure.ts';
 import { lazy, type StepDone } from './frame/step-scope.ts';
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
 /** Waits for a time. Has no value of its own. */
-export async function runWait(execution: Execution, frame: Frame, step: StepBase & WaitStep): Promise<StepDone> {
+export async function runWait(execution: ExecutionParts, frame: Frame, step: StepBase & WaitStep): Promise<StepDone> {
   const { path, signal, time } = frame;
   const until = step.until && toTime(await evaluate(execution, frame.scope, step.until), path);
   const forMs = step.for ?? 0;

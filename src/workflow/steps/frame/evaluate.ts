@@ -3,18 +3,18 @@ import type { Mapping, StepCondition, Workflow } from '../../definition/canonica
 import { evaluateCondition, evaluateMapping, namesIn } from '../../expressions/evaluate-mapping.ts';
 import type { RunScope } from '../../expressions/run-scope.ts';
 import { classicView, richView } from '../../expressions/step-view.ts';
-import type { Execution } from './frame.ts';
+import type { ExecutionParts } from './frame.ts';
 import type { StepScope, StepState } from './step-scope.ts';
 
 type Form = Workflow['form'];
 
 /** Evaluates a mapping. Loads only the values that it reads. Throws EXPRESSION_FAILED. */
-export async function evaluate({ form }: Execution, scope: StepScope, mapping: Mapping): Promise<Json> {
+export async function evaluate({ form }: ExecutionParts, scope: StepScope, mapping: Mapping): Promise<Json> {
   return evaluateMapping(mapping, await loadNames(scope, namesIn(mapping), form));
 }
 
 /** Evaluates a condition. Throws EXPRESSION_FAILED. */
-export async function holds({ form }: Execution, scope: StepScope, condition: StepCondition): Promise<boolean> {
+export async function holds({ form }: ExecutionParts, scope: StepScope, condition: StepCondition): Promise<boolean> {
   return evaluateCondition(condition, await loadNames(scope, namesIn(condition), form));
 }
 

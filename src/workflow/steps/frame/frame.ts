@@ -16,7 +16,7 @@ export interface Compensation {
 }
 
 /** The parts that all steps of one execution share. */
-export interface Execution {
+export interface ExecutionParts {
   readonly durable: Durable;
   readonly runCode: SandboxRun;
   readonly form: Workflow['form'];

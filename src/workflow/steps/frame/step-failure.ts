@@ -41,7 +41,7 @@ export class StepFailure extends Error {
 }
 
 /** Converts a thrown value to the failure of the step at `path`. Throws RunInterrupted again: it is no failure. */
-export function toFailure(thrown: unknown, path: string): StepFailure {
+export function toStepFailure(thrown: unknown, path: string): StepFailure {
   if (thrown instanceof RunInterrupted) throw thrown;
   if (thrown instanceof StepFailure) return thrown;
   const { code, message, fix, details } = HeddleError.from(thrown);

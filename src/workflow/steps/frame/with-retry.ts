@@ -1,12 +1,12 @@
 import type { Retry } from '../../definition/canonical.ts';
-import { advanceTo, type Execution, type Frame, pathBelow } from './frame.ts';
-import { cancelledAt, type StepFailure, toFailure } from './step-failure.ts';
+import { advanceTo, type ExecutionParts, type Frame, pathBelow } from './frame.ts';
+import { cancelledAt, type StepFailure, toStepFailure } from './step-failure.ts';
 
 /** The smallest part of a delay that jitter leaves. */
 const JITTER_FLOOR = 0.5;
 
 /** The attempts of a step or of one call. */
-export interface Attempts<T> {
+export interface RetriedTask<T> {
   readonly retry: Retry | undefined;
   /** Returns true if this failure permits another attempt. */
   readonly isRetryable: (failure: StepFailure, retry: Retry) => boolean;
@@ -15,15 +15,15 @@ export interface Attempts<T> {
 
 /** Makes attempts until one succeeds or its failure does not permit another. Waits between them. */
 export async function withRetry<T>(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
-  { retry, isRetryable, run }: Attempts<T>,
+  { retry, isRetryable, run }: RetriedTask<T>,
 ): Promise<{ readonly value: T; readonly attempts: number }> {
   for (let attempt = 1; ; attempt++) {
     try {
       return { value: await run(attempt), attempts: attempt };
     } catch (thrown) {
-      const failure = toFailure(thrown, frame.path);
+      const failure = toStepFailure(thrown, frame.path);
       failure.attempts = attempt;
       if (!retry || attempt > retry.max || failure.isCancelled || !isRetryable(failure, retry)) throw failure;
       await waitForRetry(execution, frame, { retry, attempt: attempt + 1, failure });
@@ -52,7 +52,7 @@ interface RetryWait {
 }
 
 async function waitForRetry(
-  { durable }: Execution,
+  { durable }: ExecutionParts,
   frame: Frame,
   { retry, attempt, failure }: RetryWait,
 ): Promise<void> {

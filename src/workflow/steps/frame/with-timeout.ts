@@ -1,6 +1,6 @@
 import { abortBelow } from './abort-below.ts';
-import type { Execution, Frame } from './frame.ts';
-import { timedOut, toFailure } from './step-failure.ts';
+import type { ExecutionParts, Frame } from './frame.ts';
+import { timedOut, toStepFailure } from './step-failure.ts';
 
 interface Timeout {
   /** The path of the timer. */
@@ -13,7 +13,7 @@ interface Timeout {
  * it has succeeded. So a later execution ends in the same way.
  */
 export async function withTimeout<T>(
-  execution: Execution,
+  execution: ExecutionParts,
   frame: Frame,
   { path, timeoutMs, run }: Timeout & { readonly run: (frame: Frame) => Promise<T> },
 ): Promise<T> {
@@ -33,7 +33,7 @@ export async function withTimeout<T>(
   try {
     return await run({ ...frame, signal: aborter.signal });
   } catch (thrown) {
-    const failure = toFailure(thrown, frame.path);
+    const failure = toStepFailure(thrown, frame.path);
     throw failure.isCancelled && isOver ? timedOut(frame.path, timeoutMs, failure) : failure;
   } finally {
     ended.abort();
