@@ -15,6 +15,8 @@ const UNNEEDED_PACKAGES = [
 const UNNEEDED_SOURCES = [
   /\/src\/(gateway|console|egress|library|translate)\//,
   /\/src\/builtin\/database\//,
+  /\/src\/(agent|workflow|cli\/runs)\//,
+  /\/src\/compose\/(runs\/|workflows\/open-workflows\.ts$)/,
   /\/src\/cli\/input\/(ad-hoc-server|ask|ask-elicitation)\.ts$/,
   /\/src\/cli\/commands\/explain-call-error\.ts$/,
   /\/src\/compose\/(doctor|hidden-by)\.ts$/,
@@ -26,9 +28,9 @@ const UNNEEDED_SOURCES = [
 // The gateway does all this.
 const UNNEEDED_FORWARDED = [
   /\/node_modules\/(?!picocolors\/)/,
-  /\/src\/(builtin|catalog|compose|egress|govern|library|process|schema|store|translate|upstream|wire)\//,
+  /\/src\/(agent|builtin|catalog|cli\/runs|compose|egress|govern|library|process|schema|store|translate|upstream|wire|workflow)\//,
   /\/src\/(heddle|open-heddle)\.ts$/,
-  /\/src\/console\/(api|command-api|command-fields|starting-servers)\.ts$/,
+  /\/src\/console\/(api|command-api|command-fields|command-prompts|run-routes|starting-servers)\.ts$/,
   /\/src\/config\/(follow-config|watch-files|hosts\/.*|read\/layer|sources\/managed|schema\/schema)\.ts$/,
 ];
 const UNNEEDED = [...UNNEEDED_PACKAGES, ...UNNEEDED_SOURCES];

@@ -4,10 +4,10 @@ import { verifies } from '../../../test/requirements.ts';
 
 const TWO_NOTES = `heddle: 1
 description: Writes two notes.
-input: { type: object, required: [topic], properties: { topic: { type: string }, n: { type: integer } } }
+input: { type: object, required: [topic], properties: { topic: { type: string }, n: { type: integer }, word: { type: string, default: again } } }
 steps:
   - { id: first, tool: notes.write, input: { text: $input.topic } }
-  - { id: second, tool: notes.write, input: { text: "\${{ 'again: ' + $input.topic }}" } }
+  - { id: second, tool: notes.write, input: { text: "\${{ $input.word + ': ' + $input.topic }}" } }
 output: { topic: $input.topic, first: $first.result.text }
 `;
 const FAILS = `heddle: 1
@@ -51,6 +51,7 @@ describe('heddle run', () => {
     const plan = await heddle(['run', 'two-notes', 'topic=tea', '--dry-run']);
     expect([plan.code, plan.stderr]).toEqual([0, '']);
     expect(plan.stdout).toMatch(/^first +tool +\S*notes\S*write +allow .*\{"text":"tea"\}$/m);
+    expect(plan.stdout).toMatch(/^second .*\{"text":"again: tea"\}$/m);
     expect(plan.stdout).toContain('a run makes 2 calls; no step needs an approval. No tool was called.');
     const chart = await heddle(['run', 'two-notes', '--export', 'mermaid']);
     expect([chart.code, chart.stdout]).toEqual([0, expect.stringMatching(/^flowchart[\s\S]*first[\s\S]*second/)]);
