@@ -9,7 +9,6 @@ import { evaluateMapping, namesIn } from './expressions/evaluate-mapping.ts';
 import { createScope, type RunScope } from './expressions/run-scope.ts';
 import { type LintContext, lintWorkflow } from './lint/lint-workflow.ts';
 import { type LintPlace, walkScopes } from './lint/walk-scopes.ts';
-import { inputDefaults } from './run/input-defaults.ts';
 
 /** The decision about a call, as `dispatch` would make it now. */
 export interface PlannedDecision {

@@ -12,7 +12,6 @@ import { openScope } from '../steps/frame/step-scope.ts';
 import { withTimeout } from '../steps/frame/with-timeout.ts';
 import { runSteps } from '../steps/run-step.ts';
 import type { Durable, RunStop } from './durable.ts';
-import { inputDefaults } from './input-defaults.ts';
 
 /** The parts that the interpreter gets. It has no clock, no randomness and no I/O of its own. */
 export interface InterpreterParts {
