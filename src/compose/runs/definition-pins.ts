@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { RunJournal } from '../../store/run-journal.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
-import { WORKFLOW_PREFIX } from '../workflows/workflow-facts.ts';
+import { workflowOfTool } from '../workflows/workflow-facts.ts';
 import type { WorkflowLibrary } from '../workflows/workflow-library.ts';
 import { invalidWorkflow, unknownWorkflow } from '../workflows/workflows-api.ts';
 
@@ -73,6 +73,6 @@ async function subWorkflowsOf(workflow: Workflow, find: FindWorkflow): Promise<R
 
 function subNames(workflow: Workflow): readonly string[] {
   const { tools, workflows } = namesCalledBy(workflow);
-  const called = tools.flatMap((tool) => (tool.startsWith(WORKFLOW_PREFIX) ? tool.slice(WORKFLOW_PREFIX.length) : []));
-  return [...workflows, ...called];
+  // A tool without a server may be a workflow. To pin one that is not called does no harm.
+  return [...workflows, ...tools.map((tool) => workflowOfTool(tool) ?? tool)];
 }

@@ -105,3 +105,13 @@ verifies('W4', 'ends for workflows that call one another, however often', () => 
   const worst = flow('b', [tool('a.drop'), sub('main')]);
   expect(factsOf([sub('b')], [worst])).toMatchObject({ destructive: true });
 });
+
+verifies(
+  'W4',
+  'takes the facts of a workflow that a step calls as a tool from its definition, under either name',
+  () => {
+    const other = flow('other', [tool('a.drop')]);
+    for (const name of ['mcp__workflow__other', 'workflow.other'])
+      expect(factsOf([tool(name)], [other])).toMatchObject({ destructive: true, riskLevel: 'high', openWorld: true });
+  },
+);

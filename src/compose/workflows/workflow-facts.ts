@@ -13,6 +13,13 @@ export interface NamesInWorkflows {
 
 /** The prefix of the public names of workflows. */
 export const WORKFLOW_PREFIX = 'mcp__workflow__';
+const SERVER_PREFIX = 'workflow.';
+
+/** Returns the workflow that a tool stands for, by its public name or as `workflow.<name>`. */
+export function workflowOfTool(tool: string): string | undefined {
+  const prefix = [WORKFLOW_PREFIX, SERVER_PREFIX].find((one) => tool.startsWith(one));
+  return prefix === undefined ? undefined : tool.slice(prefix.length);
+}
 
 /** The facts of a tool that is not known: it may do anything. */
 export const UNKNOWN_FACTS: Facts = {
@@ -60,11 +67,10 @@ export function workflowFacts(workflow: Workflow, names: NamesInWorkflows): Fact
     const { tools, workflows } = namesCalledBy(definition);
     const called = [
       ...workflows.map(factsNamed),
-      ...tools.map((tool) =>
-        tool.startsWith(WORKFLOW_PREFIX)
-          ? factsNamed(tool.slice(WORKFLOW_PREFIX.length))
-          : (names.factsOf(tool) ?? UNKNOWN_FACTS),
-      ),
+      ...tools.map((tool) => {
+        const name = workflowOfTool(tool);
+        return name === undefined ? (names.factsOf(tool) ?? UNKNOWN_FACTS) : factsNamed(name);
+      }),
     ];
     const cost = called.reduce((sum, { costPerCall = 0 }) => sum + costPerCall, 0);
     return { ...ofWhole(strictest([QUIET, ...called])), ...(cost > 0 && { costPerCall: cost, paidBySteps: true }) };
