@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 // The test files of these folders share processes, which takes half the time. Their tests keep no state in modules.
-const SHARED = ['catalog', 'cel', 'compose', 'config', 'core', 'govern', 'schema', 'translate'].map(
+const SHARED = ['catalog', 'cel', 'compose', 'config', 'core', 'govern', 'schema', 'translate', 'workflow'].map(
   (folder) => `src/${folder}/**/*.test.ts`,
 );
 
