@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { until } from '../../../test/until.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { ToolStep } from '../definition/canonical.ts';
-import { aCallStep, aWorkflow } from '../fixtures.ts';
+import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
 import { completeWith, type RunBench, runBench, timeNow } from './fixtures.ts';
 
 /** Begins a run of one call, and kills the process at a point of the call. */
@@ -143,5 +145,83 @@ describe('after a crash, a call', () => {
     await bench.store.audit.prune(timeNow() + 1000, { always: true });
     expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
     expect(await bench.get(run)).toMatchObject({ status: 'in_doubt' });
+  });
+});
+
+describe('after a crash, a sub-workflow', () => {
+  /** Begins a run, and kills the process before its child is created, or before the task of the child is journaled. */
+  async function crashedParent(step: Parameters<typeof aWorkflow>[0][number], at: 'intent' | 'created') {
+    let unknown = 0;
+    const requireKnown = () => {
+      if (unknown-- > 0) throw new HeddleError('NAME_UNKNOWN', 'Nothing is named mcp__workflow__child.');
+    };
+    const bench: RunBench = await runBench((basic) => ({
+      async describe(call) {
+        requireKnown();
+        return basic.describe(call);
+      },
+      async dispatch(call) {
+        requireKnown();
+        return basic.dispatch(call);
+      },
+    }));
+    bench.respond('mcp__workflow__child', async ({ id: callId, continuation, fence }) => {
+      if (continuation?.kind === 'task') return completeWith({ child: continuation.taskId });
+      const parent = fence && { run: fence.run, path: fence.path };
+      if (isFirst && at === 'intent') return killed();
+      const child = await bench.create(aWorkflow([]), { callId, ...(parent && { parent }) });
+      if (isFirst) return killed();
+      return {
+        kind: 'working',
+        task: {},
+        continuation: { kind: 'task', server: 'workflow', taskId: child.id, pollMs: 1 },
+      };
+    });
+    let isFirst = true;
+    const killed = () => {
+      isFirst = false;
+      bench.kill();
+      return completeWith({});
+    };
+    const run = await bench.create(aWorkflow([step]));
+    expect(await bench.advance(run)).toEqual({ kind: 'lost' });
+    const [child] = await bench.store.runs.list({ parent: run.id });
+    if (child) await bench.advance(child);
+    return { bench, run, child, forget: (lookups: number) => (unknown = lookups) };
+  }
+
+  const steps = [
+    aStep('workflow', { id: 'sub', workflow: 'child', input: { value: {} } }),
+    { ...aCallStep('mcp__workflow__child'), onInDoubt: 'retry' } as ReturnType<typeof aCallStep>,
+    aCallStep('mcp__workflow__child'),
+  ];
+
+  verifies('W5', 'is found by its call and followed, also while its tool is unknown', async () => {
+    for (const step of steps) {
+      const { bench, run, child, forget } = await crashedParent(step, 'created');
+      forget(2);
+      expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+      expect(await bench.get(run)).toMatchObject({ status: 'succeeded' });
+      expect(await bench.output(run)).toEqual({ child: child?.id });
+      expect(await bench.store.runs.list({ parent: run.id })).toHaveLength(1);
+      expect(bench.called(run)).toEqual(['mcp__workflow__child']);
+    }
+  });
+
+  verifies('W5', 'that was not created yet is created once its tool is known', async () => {
+    const [step] = steps;
+    if (!step) return;
+    const { bench, run, child, forget } = await crashedParent(step, 'intent');
+    expect(child).toBeUndefined();
+    forget(1);
+    const ended = bench.advance(run);
+    await until('the child is created', async () => (await bench.store.runs.list({ parent: run.id })).length > 0);
+    const [created] = await bench.store.runs.list({ parent: run.id });
+    if (created) await bench.advance(created);
+    await bench.store.runs.signal(run.id, { kind: 'child-ended', by: 'heddle', detail: { run: created?.id ?? '' } });
+    await ended;
+    if ((await bench.get(run)).status === 'waiting') await bench.advance(run);
+    expect(await bench.get(run)).toMatchObject({ status: 'succeeded' });
+    expect(new Set(bench.reached.map(({ id }) => id)).size).toBe(1);
   });
 });

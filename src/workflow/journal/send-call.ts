@@ -24,6 +24,9 @@ const SPARE_MS = 1000;
 /** The longest time after which a run looks for the end of a child whose signal was lost in a crash. */
 const RECHECK_MS = 300_000;
 const DESCRIBE_MS = 5000;
+const NAMED_MS = 30_000;
+const LOOK_AGAIN_MS = 100;
+const CHILD_POLL_MS = 10;
 
 /** Dispatches a call and follows it to its end. */
 export async function sendCall(context: RunContext, sending: StepSending): Promise<SendOutcome> {
@@ -53,8 +56,35 @@ export async function sendCall(context: RunContext, sending: StepSending): Promi
 async function untilReady(context: RunContext, sending: StepSending, signal: AbortSignal): Promise<void> {
   const { continuation } = sending;
   if (continuation?.kind === 'approval') await decided(context, sending, { approval: continuation.id, signal });
-  if (continuation?.kind === 'task' && continuation.server === WORKFLOW_SERVER)
-    await childEnded(context, continuation.taskId, signal);
+  if (continuation?.kind !== 'task' || continuation.server !== WORKFLOW_SERVER) return;
+  await childEnded(context, continuation.taskId, signal);
+  await untilNamed(context, sending, signal);
+}
+
+/** Waits until the tool of a workflow exists, for at most 30 s: a program that restarts registers its workflows later. */
+export async function untilNamed(context: RunContext, sending: StepSending, signal: AbortSignal): Promise<void> {
+  const { activity, sleeps, clock } = context;
+  const latest = clock() + NAMED_MS;
+  while (!signal.aborted && clock() < latest && (await isUnnamed(context, sending))) {
+    const sleeper = sleeps.start({ until: clock() + LOOK_AGAIN_MS });
+    await activity.wait(orAborted(sleeper.elapsed, signal), sleeper.dueAt);
+    sleeper.cancel();
+  }
+}
+
+async function isUnnamed(context: RunContext, sending: StepSending): Promise<boolean> {
+  try {
+    await context.parts.describe(toCall(context, sending, AbortSignal.timeout(DESCRIBE_MS)));
+    return false;
+  } catch (thrown) {
+    return HeddleError.is(thrown) && thrown.code === 'NAME_UNKNOWN';
+  }
+}
+
+/** Returns the continuation of the run that a call began; undefined if it began none. Needs no catalog. */
+export async function childOf({ parts, caller }: RunContext, { callId }: StepSending) {
+  const child = await parts.journal.ofCall(caller.id, callId);
+  return child && ({ kind: 'task', server: WORKFLOW_SERVER, taskId: child.id, pollMs: CHILD_POLL_MS } as const);
 }
 
 function toCall({ run, fence, caller, parts }: RunContext, sending: StepSending, signal: AbortSignal): Call {

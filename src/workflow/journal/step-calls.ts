@@ -3,8 +3,8 @@ import type { StepCall, StepEnd } from '../run/durable.ts';
 import { callIdOf } from './call-ids.ts';
 import { attemptKey, type BegunCall } from './history.ts';
 import type { RunContext } from './run-context.ts';
-import { type SendOutcome, sendCall, targetOfStep } from './send-call.ts';
-import { abortedEnd, isRepeatableStep, resolvedResult } from './step-end.ts';
+import { childOf, type SendOutcome, sendCall, targetOfStep, untilNamed } from './send-call.ts';
+import { abortedEnd, isRepeatableStep, resolvedResult, WORKFLOW_SERVER } from './step-end.ts';
 import type { StepSending } from './step-sending.ts';
 
 /** Calls a tool, or returns the recorded end of the call. */
@@ -61,18 +61,21 @@ async function whileDraining({ draining, activity, clock }: RunContext): Promise
 }
 
 /**
- * Goes on with a call that an earlier execution began. It follows a task; it sends a call again that was never sent or
- * may be repeated; all others are in doubt.
+ * Goes on with a call that an earlier execution began. It follows a task or a child run; it sends a call again that was
+ * never sent or may be repeated; all others are in doubt.
  */
 async function recover(context: RunContext, sending: StepSending, known: BegunCall): Promise<SendOutcome> {
-  const { continuation, approval, isInDoubt, resolution } = known;
+  const { approval, isInDoubt, resolution } = known;
   if (isInDoubt || resolution) return { kind: 'doubt' };
   await whileDraining(context);
+  const continuation = known.continuation ?? (await childOf(context, sending));
   if (continuation?.kind === 'task') return sendCall(context, { ...sending, continuation });
   const approved = approval && { continuation: { kind: 'approval', id: approval.id } as const };
   if (approval && !approval.isDecided) return sendCall(context, { ...sending, ...approved });
   const wasSent = await context.wasSent(known);
   if (sending.call.signal.aborted) return { kind: 'end', end: await cancelledLater(context, sending, wasSent) };
+  if (sending.call.tool.startsWith(`mcp__${WORKFLOW_SERVER}__`))
+    await untilNamed(context, sending, sending.call.signal);
   if (!wasSent) return sendCall(context, { ...sending, ...approved });
   const isRepeatable = isRepeatableStep(sending.call, await targetOfStep(context, sending));
   return isRepeatable ? sendCall(context, sending) : { kind: 'doubt' };
