@@ -64,7 +64,7 @@ export function toLibraryCall(
 }
 
 /** Returns the arguments as they will be sent. Throws INPUT_INVALID for values that JSON cannot express. */
-function copyAsJson(name: string, input: JsonObject): JsonObject {
+export function copyAsJson(name: string, input: JsonObject): JsonObject {
   try {
     return JSON.parse(JSON.stringify(input, rejectCode));
   } catch (cause) {

@@ -7,7 +7,7 @@ import type { RunFollower, WorkflowChoice } from '../core/records/workflow-api.t
 import type { Heddle } from '../heddle.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
 import { capabilitiesOfHost, type HostOptions, hostInput } from './host-input.ts';
-import { PROGRAM } from './library-call.ts';
+import { copyAsJson, PROGRAM } from './library-call.ts';
 import { decideByHost } from './settle-by-host.ts';
 
 /** Options of a run. */
@@ -102,9 +102,10 @@ export function runApi(heddle: Pick<Heddle, 'workflows' | 'runs' | 'approvals'>,
   async function run(workflow: WorkflowArgument, input: JsonObject = {}, given?: WorkflowRunOptions) {
     const { dryRun, signal = never(), detach, ...options } = checkOptions('run', given, RUN_KEYS);
     const choice = toChoice(workflow);
-    if (dryRun) return withPlainNumbers(await workflows.plan(PROGRAM, choice, structuredClone(input), signal));
+    const sent = copyAsJson(typeof choice === 'string' ? choice : 'the workflow', input);
+    if (dryRun) return withPlainNumbers(await workflows.plan(PROGRAM, choice, sent, signal));
     const { timeoutMs = options.timeout } = options;
-    const started = await runs.start(PROGRAM, choice, structuredClone(input), {
+    const started = await runs.start(PROGRAM, choice, sent, {
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(detach && { detach }),
       ...followerOf(heddle, host, { signal, onEvent: options.onEvent }),

@@ -149,6 +149,7 @@ function registration(
   return {
     async register(by, source) {
       requireRole(by, CHANGERS);
+      await choose.valid(by, source); // One that is nested too deeply cannot be copied.
       const own = structuredClone(source); // A copy: the program cannot change it afterwards.
       const one = await choose.valid(by, own);
       const { name, digest } = one;
