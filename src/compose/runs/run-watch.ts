@@ -2,35 +2,38 @@ import { abortable } from '../../core/async/abortable.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
 import type { RunJournal } from '../../store/run-journal.ts';
 
+/** What may have changed: only the history of a run, or its status and what its callers wait for, too. */
+export type RunChangeKind = 'history' | 'run';
+
 /** Reports changes of runs: those of this process at once, those of other processes within 0.5 s. */
 export interface RunWatch {
   /** The journal for the writers of this process, whose writes are reported. */
   readonly journal: RunJournal;
   /** Calls `onChange` whenever the run may have changed, until the returned function is called. */
-  on(run: string, onChange: () => void): () => void;
+  on(run: string, onChange: (kind: RunChangeKind) => void): () => void;
   /** Reports a change that is not in the journal. */
   changed(run: string): void;
 }
 
 export function watchRuns(journal: RunJournal): RunWatch {
-  const listeners = new Map<string, Set<() => void>>();
+  const listeners = new Map<string, Set<(kind: RunChangeKind) => void>>();
   let unwatch: (() => void) | undefined;
 
-  function changed(run: string): void {
-    for (const onChange of [...(listeners.get(run) ?? [])]) onChange();
+  function report(run: string, kind: RunChangeKind): void {
+    for (const onChange of [...(listeners.get(run) ?? [])]) onChange(kind);
   }
 
   function reportAll(): void {
-    for (const run of [...listeners.keys()]) changed(run);
+    for (const run of [...listeners.keys()]) report(run, 'run');
   }
 
   return {
-    changed,
+    changed: (run) => report(run, 'run'),
     journal: {
       ...journal,
       async append(write, urgency) {
         await journal.append(write, urgency);
-        changed(write.fence.run);
+        report(write.fence.run, write.change ? 'run' : 'history');
       },
     },
     on(run, onChange) {
@@ -63,14 +66,15 @@ export interface UntilRunOptions<T> {
 
 const LONG_MS = 3_600_000;
 
-/** Checks a run now and after each change. Returns undefined when `waitMs` is over. */
+/** Checks a run now and after each change of more than its history. Returns undefined when `waitMs` is over. */
 export async function untilRun<T>(options: UntilRunOptions<T>): Promise<T | undefined> {
   const { watch, run, check, signal, waitMs, timer = realTimer, isAwaited = false } = options;
   const alive = isAwaited ? setInterval(() => {}, LONG_MS) : undefined;
   let isChanged = false;
   let isOver = false;
   let wake = () => {};
-  const end = watch.on(run, () => {
+  const end = watch.on(run, (kind) => {
+    if (kind === 'history') return;
     isChanged = true;
     wake();
   });
