@@ -1,5 +1,6 @@
 import type { Caller, JsonObject, Role } from '../../core/call.ts';
-import { ENDED_STATUSES, type Run } from '../../core/records/run.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { ENDED_STATUSES, RESOLUTIONS, type Run, type RunResolution, type StepInDoubt } from '../../core/records/run.ts';
 import type { Runs } from '../../core/records/workflow-api.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunEngine } from '../../workflow/run/engine.ts';
@@ -14,6 +15,8 @@ export interface ChangeRunsOptions {
   readonly engine: () => Promise<RunEngine>;
   /** Stores a run that takes over the results of another one before a step. */
   readonly retryRun: (run: StoredRun, from: string, by: Caller) => Promise<StoredRun>;
+  /** Returns the calls of a run that a person has to settle. */
+  readonly doubtsOf: (run: StoredRun) => Promise<readonly StepInDoubt[]>;
   readonly audited: <T>(by: Caller, change: AuditedChange, act: () => Promise<T>) => Promise<T>;
 }
 
@@ -59,12 +62,38 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
     },
     async resolve(by, id, resolution) {
       const run = await find.toChange(by, id, SETTLERS);
-      const { path, how, note } = resolution;
-      const detail = { run: run.id, how, ...(path !== undefined && { path }), ...(note !== undefined && { note }) };
+      const { how, note } = resolution;
+      if (!RESOLUTIONS.includes(how)) throw unknownDecision();
+      const path = pathInDoubt(run, await options.doubtsOf(run), resolution);
+      const detail = { run: run.id, how, path, ...(note !== undefined && { note }) };
       await audited(by, { action: 'resolve', detail }, () =>
-        signal(by, run, { kind: 'resolve', detail: { ...resolution } }),
+        signal(by, run, { kind: 'resolve', detail: { ...resolution, path } }),
       );
       return current(run);
     },
   };
 }
+
+/** Returns the path of the step that a decision is about. Throws INPUT_INVALID if it is not in doubt. */
+function pathInDoubt({ id }: StoredRun, doubts: readonly StepInDoubt[], { path }: RunResolution): string {
+  const paths = doubts.map((doubt) => doubt.path);
+  const [first, ...others] = paths;
+  if (first === undefined)
+    throw new HeddleError('INPUT_INVALID', `No call of the run ${id} is in doubt.`, {
+      fix: `See its state with \`heddle runs show ${id}\`.`,
+    });
+  if (path === undefined && others.length === 0) return first;
+  if (path !== undefined && paths.includes(path)) return path;
+  throw new HeddleError(
+    'INPUT_INVALID',
+    path === undefined
+      ? `${paths.length} steps of the run ${id} are in doubt.`
+      : `The named step of the run ${id} is not in doubt.`,
+    { fix: `Name one of these steps: ${paths.join(', ')}.` },
+  );
+}
+
+const unknownDecision = () =>
+  new HeddleError('INPUT_INVALID', 'The decision about a call in doubt is none of the known ones.', {
+    fix: `Give \`how\` one of these values: ${RESOLUTIONS.join(', ')}.`,
+  });

@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/call.ts';
-import { ENDED_STATUSES, type StepInDoubt } from '../../core/records/run.ts';
+import { ENDED_STATUSES } from '../../core/records/run.ts';
 import type { RunFollower, Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import { type BeginRunOptions, beginRun } from './begin-run.ts';
@@ -12,7 +12,6 @@ import { untilRun } from './run-watch.ts';
 export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions, 'find'> {
   /** Makes a workflow callable, an unregistered definition only until `leave` is called. Returns its name. */
   readonly enter: (by: Caller, workflow: WorkflowChoice) => Promise<{ readonly name: string; leave(): Promise<void> }>;
-  readonly doubtsOf: (run: StoredRun) => Promise<readonly StepInDoubt[]>;
 }
 
 const DEFAULT_LIMIT = 100;

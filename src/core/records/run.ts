@@ -87,11 +87,14 @@ export interface RunOptions {
   readonly detach?: boolean;
 }
 
-/** The way in which a person settles a call in doubt. */
+/** The ways in which a person settles a call in doubt. */
+export const RESOLUTIONS = ['happened', 'not-happened', 'retry'] as const;
+
+/** The decision of a person about a call in doubt. */
 export interface RunResolution {
   /** The path of the step; not needed if one step is in doubt. */
   readonly path?: string;
-  readonly how: 'happened' | 'not-happened' | 'retry';
+  readonly how: (typeof RESOLUTIONS)[number];
   /** The result of a call that happened. */
   readonly result?: Json;
   readonly note?: string;

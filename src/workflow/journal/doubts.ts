@@ -1,4 +1,4 @@
-import type { RunResolution } from '../../core/records/run.ts';
+import { RESOLUTIONS, type RunResolution } from '../../core/records/run.ts';
 import { eventKeys } from './events.ts';
 import type { Doubts, RunContext } from './run-context.ts';
 import type { StepSending } from './step-sending.ts';
@@ -42,7 +42,7 @@ export function runDoubts({ history, writer, activity, pauses, events, clock }: 
     },
     resolve({ path = onlyKey(open), ...resolution }, by) {
       const place = path === undefined ? undefined : open.get(path);
-      if (path === undefined || !place) return;
+      if (path === undefined || !place || !RESOLUTIONS.includes(resolution.how)) return;
       open.delete(path);
       resolutions.set(path, resolution);
       writer.add('resolved', path, { ...place, ...resolution, by });

@@ -79,6 +79,16 @@ describe('after a crash, a call', () => {
     }
   });
 
+  verifies('W5', 'in doubt stays so after a decision with an unknown word', async () => {
+    const bench = await runBench();
+    const run = await crashed(bench, 'write', 'response');
+    await bench.advance(run);
+    await bench.store.runs.signal(run.id, { kind: 'resolve', by: 'ops', detail: { how: 'hapened' } });
+    expect(await bench.advance(run)).toEqual({ kind: 'suspended' });
+    expect(await bench.get(run)).toMatchObject({ status: 'in_doubt' });
+    expect(bench.called(run)).toEqual(['write']);
+  });
+
   verifies('W5', 'in doubt is sent again or fails if its step says so', async () => {
     const bench = await runBench();
     const again = await crashed(bench, 'write', 'response', { onInDoubt: 'retry' });

@@ -41,6 +41,6 @@ export interface Doubts {
   readonly size: number;
   /** Waits for the decision of a person; undefined if the step is cancelled first. */
   resolution(sending: StepSending): Promise<Omit<RunResolution, 'path'> | undefined>;
-  /** Notes the decision of a person. Does nothing if the call is not in doubt. */
+  /** Notes the decision of a person. Does nothing if the call is not in doubt, or the decision is unknown. */
   resolve(resolution: RunResolution, by: string): void;
 }

@@ -107,7 +107,10 @@ async function settleDoubt(
   if (!isAsked) return call.onInDoubt === 'retry' ? again : { end: unknownEnd(context, sending) };
   const resolution = known?.resolution ?? (await context.doubts.resolution(sending));
   if (!resolution) return { end: cancelled(context, sending, { wasSent: true }) };
-  return resolution.how === 'happened' ? { end: happened(context, resolution) } : again;
+  if (resolution.how === 'happened') return { end: happened(context, resolution) };
+  return resolution.how === 'not-happened' || resolution.how === 'retry'
+    ? again
+    : { end: unknownEnd(context, sending) };
 }
 
 const happened = ({ writer, clock }: RunContext, { result }: Omit<RunResolution, 'path'>): StepEnd => ({
