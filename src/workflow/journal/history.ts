@@ -42,6 +42,8 @@ export interface History {
   readonly pauses: { readonly path: string; readonly at: number; readonly isOpen: boolean }[];
   stop?: RunStop;
   lastSequence: number;
+  /** The number of entries, log lines not counted. */
+  readonly events: number;
 }
 
 /** Returns the key of one attempt. */
@@ -62,6 +64,7 @@ export function readHistory(entries: readonly JournalEntry[]): History {
     logged: new Set(),
     pauses: [],
     lastSequence: entries.at(-1)?.sequence ?? 0,
+    events: entries.filter(({ kind }) => kind !== 'log').length,
   };
   for (const entry of entries) readEntry(history, toRunEntry(entry));
   return history;

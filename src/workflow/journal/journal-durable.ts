@@ -37,6 +37,8 @@ export interface JournalDurableOptions {
   readonly onQuiet: () => void;
   /** The journal refuses the writes of this process. */
   readonly onLost: () => void;
+  /** The journal takes no more entries of the run, only its end. */
+  readonly onFull: (stop: RunStop) => void;
 }
 
 /** Opens the operations of a run. Large recorded values are loaded first, since `recorded` returns them at once. */
@@ -71,7 +73,8 @@ interface OwnContext extends RunContext {
   readonly aborting: AbortController;
 }
 
-function createContext({ run, fence, caller, parts, entries, onQuiet, onLost }: JournalDurableOptions): OwnContext {
+function createContext(options: JournalDurableOptions): OwnContext {
+  const { run, fence, caller, parts, entries, onQuiet, onLost } = options;
   const { journal, audit, clock = Date.now, timer = realTimer } = parts;
   const history = readHistory(entries);
   const [stopping, closing, aborting] = [new AbortController(), new AbortController(), new AbortController()];
@@ -82,9 +85,13 @@ function createContext({ run, fence, caller, parts, entries, onQuiet, onLost }: 
   const events = runEvents();
   const writer = runWriter({
     ...{ journal, fence, clock },
-    lastSequence: history.lastSequence,
+    ...{ lastSequence: history.lastSequence, events: history.events },
     onRefused: onLost,
     onLimit: () => stopping.abort(TOO_MANY_EVENTS),
+    onFull() {
+      activity.interrupt();
+      options.onFull(TOO_MANY_EVENTS);
+    },
   });
   const doubts = runDoubts({ history, writer, activity, pauses, events, clock });
   const wasSent = findIntents(audit, [...history.sent.values()], aborting.signal);

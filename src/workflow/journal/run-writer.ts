@@ -8,7 +8,7 @@ import type { StoredValue } from '../run/durable.ts';
 import { type EntryDetails, type EntryKind, toDetail } from './entries.ts';
 
 /** The most entries of a run, log lines not counted. A run that is stopped there has some more for compensations. */
-export const MAX_EVENTS = 50_000;
+const MAX_EVENTS = 50_000;
 const SPARE_EVENTS = 5_000;
 const MAX_INLINE_BYTES = 65_536;
 
@@ -31,18 +31,22 @@ export interface RunWriterOptions {
   readonly journal: RunJournal;
   readonly fence: RunFence;
   readonly lastSequence: number;
+  /** The number of entries so far, log lines not counted. */
+  readonly events: number;
   readonly clock: Clock;
   /** The journal refuses the writes of this process. */
   readonly onRefused: (cause: unknown) => void;
-  /** The run has too many entries. */
+  /** The run has too many entries. It may make some more to end. */
   readonly onLimit: () => void;
+  /** The run has used these as well. Only its end is written. */
+  readonly onFull: () => void;
 }
 
 /** Creates the writer of a claimed run. */
 export function runWriter(options: RunWriterOptions): RunWriter {
-  const { journal, fence, clock, onRefused, onLimit } = options;
+  const { journal, fence, clock, onRefused, onLimit, onFull } = options;
   let sequence = options.lastSequence;
-  let events = sequence;
+  let { events } = options;
   let entries: JournalEntry[] = [];
   let values: JournalValue[] = [];
   /** The values that are not committed yet. */
@@ -73,8 +77,8 @@ export function runWriter(options: RunWriterOptions): RunWriter {
   return {
     add(kind, path, detail) {
       if (isClosed) return;
-      if (kind !== 'log' && ++events === MAX_EVENTS) onLimit();
-      if (events > MAX_EVENTS + SPARE_EVENTS) return onRefused(tooManyEvents());
+      if (kind !== 'log' && kind !== 'ended' && ++events >= MAX_EVENTS) onLimit();
+      if (kind !== 'ended' && events > MAX_EVENTS + SPARE_EVENTS) return onFull();
       entries.push({ sequence: ++sequence, at: clock(), kind, path, detail: toDetail(detail) });
       schedule();
     },
@@ -108,6 +112,5 @@ export function runWriter(options: RunWriterOptions): RunWriter {
   };
 }
 
-const tooManyEvents = () => new HeddleError('RUN_FAILED', `The run has more than ${MAX_EVENTS} events.`);
 const missingValue = (sha256: string) =>
   new HeddleError('INTERNAL', `The journal has no value ${sha256}, which an entry refers to.`);

@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import type { StoredRun } from '../../store/run-journal.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
-import { runBench, timeNow } from '../journal/fixtures.ts';
+import { type RunBench, runBench, timeNow } from '../journal/fixtures.ts';
 
 describe('a run', () => {
   verifies('W5', 'is executed to its end, which is durable with its output', async () => {
@@ -34,4 +35,31 @@ describe('a run', () => {
     expect(bench.requested).toEqual(['ok']);
     expect(bench.reached.map(({ tool }) => tool)).toEqual(['write', 'write2']);
   });
+});
+
+/** Adds entries of one kind to the history of a run. */
+const addEntries = (bench: RunBench, { id }: StoredRun, kind: 'log' | 'fired', count: number) =>
+  bench.store.committed(
+    `INSERT INTO run_entries
+       WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i <= ${count})
+       SELECT '${id}', i, 0, '${kind}', 'old/' || i, '{}' FROM n`,
+  );
+
+verifies('W3', 'does not count the log lines of a resumed run as events', async () => {
+  const bench = await runBench();
+  const run = await bench.create(aWorkflow([aCallStep('read')]));
+  await addEntries(bench, run, 'log', 55_001);
+  expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+  expect(await bench.get(run)).toMatchObject({ status: 'succeeded' });
+});
+
+verifies('W3', 'ends a resumed run with too many events as failed, and calls nothing', async () => {
+  for (const count of [50_000, 55_001]) {
+    const bench = await runBench();
+    const run = await bench.create(aWorkflow([aCallStep('read'), aCallStep('write')]));
+    await addEntries(bench, run, 'fired', count);
+    expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+    expect(await bench.get(run)).toMatchObject({ status: 'failed', error: { code: 'EVENTS_EXCEEDED' } });
+    expect(bench.called(run)).not.toContain('write');
+  }
 });

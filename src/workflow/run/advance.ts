@@ -30,6 +30,7 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
     entries,
     onQuiet: () => execution.onQuiet(),
     onLost: () => execution.onLost(),
+    onFull: (stop) => void execution.end({ ...stop, stepsExecuted: 0 }),
   });
   const close = await execution.begin(opened, signal);
   try {
