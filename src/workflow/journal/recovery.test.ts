@@ -100,6 +100,20 @@ describe('after a crash, a call', () => {
     expect(bench.called(failing)).toEqual(['write']);
   });
 
+  verifies('W5', 'in doubt is sent at most five times by the rule of its step', async () => {
+    const bench = await runBench();
+    const run = await bench.create(
+      aWorkflow([{ ...aCallStep('write'), onInDoubt: 'retry' } as ReturnType<typeof aCallStep>]),
+    );
+    bench.respond('write', () => {
+      if (bench.called(run).length > 8) return completeWith({});
+      throw new HeddleError('OUTCOME_UNKNOWN', 'The connection was lost.');
+    });
+    expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+    expect(await bench.get(run)).toMatchObject({ status: 'failed', error: { code: 'OUTCOME_UNKNOWN' } });
+    expect(bench.called(run)).toHaveLength(5);
+  });
+
   verifies('W5', 'that a server runs as a task is followed, and not sent again', async () => {
     const bench = await runBench();
     const run = await bench.create(aWorkflow([aCallStep('write')]));

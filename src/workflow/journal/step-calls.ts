@@ -7,6 +7,9 @@ import { childOf, type SendOutcome, sendCall, targetOfStep, untilNamed } from '.
 import { abortedEnd, isRepeatableStep, resolvedResult, WORKFLOW_SERVER } from './step-end.ts';
 import type { StepSending } from './step-sending.ts';
 
+/** The most times that a call with `onInDoubt: retry` is sent. A person may send it again. */
+const MAX_SENDS = 5;
+
 /** Calls a tool, or returns the recorded end of the call. */
 export async function callOnce(context: RunContext, path: string, call: StepCall): Promise<StepEnd> {
   const { history, activity, writer } = context;
@@ -104,7 +107,8 @@ async function settleDoubt(
   const { path, call, send } = sending;
   const again = { path, call, send: send + 1 };
   const isAsked = known?.isInDoubt || known?.resolution !== undefined || call.onInDoubt === 'ask';
-  if (!isAsked) return call.onInDoubt === 'retry' ? again : { end: unknownEnd(context, sending) };
+  const mayRepeat = call.onInDoubt === 'retry' && send < MAX_SENDS;
+  if (!isAsked) return mayRepeat ? again : { end: unknownEnd(context, sending) };
   const resolution = known?.resolution ?? (await context.doubts.resolution(sending));
   if (!resolution) return { end: cancelled(context, sending, { wasSent: true }) };
   if (resolution.how === 'happened') return { end: happened(context, resolution) };
@@ -122,11 +126,11 @@ const happened = ({ writer, clock }: RunContext, { result }: Omit<RunResolution,
   endedAt: clock(),
 });
 
-const unknownEnd = ({ clock }: RunContext, { call }: StepSending): StepEnd => ({
+const unknownEnd = ({ clock }: RunContext, { call, send }: StepSending): StepEnd => ({
   ok: false,
   error: {
     code: 'OUTCOME_UNKNOWN',
-    message: `It is unknown whether the call of ${call.tool} happened. It was not repeated.`,
+    message: `It is unknown whether the call of ${call.tool} happened. It was ${send === 1 ? 'not repeated' : `sent ${send} times`}.`,
     fix: 'Check the system that the tool acts on before you run it again.',
   },
   mayHaveActed: true,
