@@ -37,6 +37,8 @@ export interface JournalDurableOptions {
   readonly onQuiet: () => void;
   /** The journal refuses the writes of this process. */
   readonly onLost: () => void;
+  /** Rejects if the key of the caller was revoked. */
+  readonly requireCaller: () => Promise<void>;
   /** The journal takes no more entries of the run, only its end. */
   readonly onFull: (stop: RunStop) => void;
 }
@@ -74,7 +76,7 @@ interface OwnContext extends RunContext {
 }
 
 function createContext(options: JournalDurableOptions): OwnContext {
-  const { run, fence, caller, parts, entries, onQuiet, onLost } = options;
+  const { run, fence, caller, requireCaller, parts, entries, onQuiet, onLost } = options;
   const { journal, audit, clock = Date.now, timer = realTimer } = parts;
   const history = readHistory(entries);
   const [stopping, closing, aborting] = [new AbortController(), new AbortController(), new AbortController()];
@@ -97,6 +99,7 @@ function createContext(options: JournalDurableOptions): OwnContext {
   const wasSent = findIntents(audit, [...history.sent.values()], aborting.signal);
   return {
     ...{ run, fence, caller, parts, history, writer, activity, sleeps, pauses, events, doubts, wasSent, clock },
+    requireCaller,
     ...{ interrupted: aborting.signal, draining: closing.signal, onLost, stopping, closing, aborting },
   };
 }

@@ -18,6 +18,8 @@ export interface RunContext {
   readonly fence: RunFence;
   /** The caller of the run, with the roles that it has now. */
   readonly caller: Caller;
+  /** Rejects with RunInterrupted if its key was revoked. */
+  readonly requireCaller: () => Promise<void>;
   readonly parts: RunParts;
   readonly history: History;
   readonly writer: RunWriter;

@@ -51,6 +51,7 @@ async function begin(context: RunContext, sending: StepSending): Promise<SendOut
   const { parts, writer } = context;
   await parts.journal.ready();
   await whileDraining(context);
+  await context.requireCaller();
   const { path, call, send, callId } = sending;
   if (call.signal.aborted) return { kind: 'end', end: cancelled(context, sending, { wasSent: false }) };
   writer.add('started', path, { attempt: call.attempt, send, callId, tool: call.tool });

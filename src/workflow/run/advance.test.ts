@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { ada } from '../../core/fixtures.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
-import { type RunBench, runBench, timeNow } from '../journal/fixtures.ts';
+import { completeWith, type RunBench, runBench, timeNow } from '../journal/fixtures.ts';
 
 describe('a run', () => {
   verifies('W5', 'is executed to its end, which is durable with its output', async () => {
@@ -62,4 +63,27 @@ verifies('W3', 'ends a resumed run with too many events as failed, and calls not
     expect(await bench.get(run)).toMatchObject({ status: 'failed', error: { code: 'EVENTS_EXCEEDED' } });
     expect(bench.called(run)).not.toContain('write');
   }
+});
+
+verifies('W5', 'ends a run whose key is revoked while it is executed, and calls nothing more', async () => {
+  let now = timeNow();
+  let isRevoked = false;
+  let lookups = 0;
+  const bench = await runBench(() => ({
+    clock: () => now,
+    async callerOf() {
+      lookups++;
+      return isRevoked ? undefined : ada;
+    },
+  }));
+  bench.respond('write', () => {
+    isRevoked = true;
+    now += 60_000;
+    return completeWith({});
+  });
+  const run = await bench.create(aWorkflow(['read', 'read2', 'write', 'write2'].map((tool) => aCallStep(tool))));
+  expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+  expect(await bench.get(run)).toMatchObject({ status: 'failed', error: { code: 'PERMISSION_DENIED' } });
+  expect(bench.called(run)).toEqual(['read', 'read2', 'write']);
+  expect(lookups).toBe(2);
 });

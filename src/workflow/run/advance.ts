@@ -1,11 +1,16 @@
+import type { StoredRun } from '../../store/run-journal.ts';
 import type { ClaimedRun } from '../../store/run-queue.ts';
 import type { Workflow } from '../definition/canonical.ts';
 import { INTERPRETER } from '../journal/entries.ts';
-import { openDurable } from '../journal/journal-durable.ts';
+import { type JournalDurable, openDurable } from '../journal/journal-durable.ts';
+import { RunInterrupted } from './durable.ts';
 import type { Advanced } from './engine.ts';
 import type { RunEnd } from './run-end.ts';
 import { RunExecution } from './run-execution.ts';
 import type { RunParts } from './run-parts.ts';
+
+/** A key that is revoked stops the calls of its runs after this time at the latest. */
+const CALLER_MS = 5000;
 
 /**
  * Executes a claimed run until it ends or every branch waits. Its end and its suspension are durable before this
@@ -22,7 +27,8 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
     parts.callerOf(run.caller),
   ]);
   const execution = new RunExecution(run, parts);
-  const opened = await openDurable({
+  const isValid = callerCheck(run, parts);
+  const opened: JournalDurable = await openDurable({
     run,
     fence: { run: run.id, epoch: lease.epoch },
     caller: caller ?? { id: run.caller.id, roles: [], via: 'workflow' },
@@ -30,6 +36,12 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
     entries,
     onQuiet: () => execution.onQuiet(),
     onLost: () => execution.onLost(),
+    async requireCaller() {
+      if (await isValid()) return;
+      opened.activity.interrupt();
+      void execution.end(revoked(run.caller.id));
+      throw new RunInterrupted();
+    },
     onFull: (stop) => void execution.end({ ...stop, stepsExecuted: 0 }),
   });
   const close = await execution.begin(opened, signal);
@@ -45,6 +57,19 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
     close();
     opened.sleeps.close();
   }
+}
+
+/** Tests before calls whether the key of a run still exists. If the lookup fails, the earlier result counts. */
+function callerCheck({ caller }: StoredRun, { callerOf, clock = Date.now }: RunParts): () => Promise<boolean> {
+  let lookedUpAt = clock();
+  return async () => {
+    if (clock() - lookedUpAt < CALLER_MS) return true;
+    lookedUpAt = clock();
+    return callerOf(caller).then(
+      (found) => found !== undefined,
+      () => true,
+    );
+  };
 }
 
 const revoked = (id: string): RunEnd => ({
