@@ -82,7 +82,7 @@ async function isUnnamed(context: RunContext, sending: StepSending): Promise<boo
 }
 
 /** Returns the continuation of the run that a call began; undefined if it began none. Needs no catalog. */
-export async function childOf({ parts, caller }: RunContext, { callId }: StepSending) {
+export async function childRunOf({ parts, caller }: RunContext, { callId }: StepSending) {
   const child = await parts.journal.ofCall(caller.id, callId);
   return child && ({ kind: 'task', server: WORKFLOW_SERVER, taskId: child.id, pollMs: CHILD_POLL_MS } as const);
 }

@@ -3,7 +3,7 @@ import type { StepCall, StepEnd } from '../run/durable.ts';
 import { callIdOf } from './call-ids.ts';
 import { attemptKey, type BegunCall } from './history.ts';
 import type { RunContext } from './run-context.ts';
-import { childOf, type SendOutcome, sendCall, targetOfStep, untilNamed } from './send-call.ts';
+import { childRunOf, type SendOutcome, sendCall, targetOfStep, untilNamed } from './send-call.ts';
 import { abortedEnd, isRepeatableStep, resolvedResult, WORKFLOW_SERVER } from './step-end.ts';
 import type { StepSending } from './step-sending.ts';
 
@@ -72,7 +72,7 @@ async function recover(context: RunContext, sending: StepSending, known: BegunCa
   const { approval, isInDoubt, resolution } = known;
   if (isInDoubt || resolution) return { kind: 'doubt' };
   await whileDraining(context);
-  const continuation = known.continuation ?? (await childOf(context, sending));
+  const continuation = known.continuation ?? (await childRunOf(context, sending));
   if (continuation?.kind === 'task') return sendCall(context, { ...sending, continuation });
   const approved = approval && { continuation: { kind: 'approval', id: approval.id } as const };
   if (approval && !approval.isDecided) return sendCall(context, { ...sending, ...approved });
