@@ -163,6 +163,17 @@ verifies(
   },
 );
 
+verifies('W3', 'the result of a sub-workflow is its output, whether or not it is an object', async () => {
+  const { heddle } = await heddleWith();
+  for (const [name, output] of Object.entries({ plain: 'text', wrapped: { result: 'text' }, nothing: null })) {
+    await heddle.workflows.register(ada, { value: flow(name, [callEcho('a')], { output }) });
+    const outer = {
+      value: flow('outer', [{ id: 'sub', workflow: name, input: {} }], { output: { sub: '$sub.result' } }),
+    };
+    expect(await done(heddle, outer, {}), name).toMatchObject({ success: true, output: { sub: output } });
+  }
+});
+
 verifies('W4', 'computes the facts of a workflow again when a tool changes', async () => {
   const { heddle, demo } = await heddleWith();
   await heddle.workflows.register(ada, { value: flow('facts', [callEcho('a')]) });

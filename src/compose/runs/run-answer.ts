@@ -3,6 +3,7 @@ import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { RunError } from '../../core/records/run.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
+import { WRAPPED_META } from '../../workflow/expressions/step-view.ts';
 
 /** The `_meta` key with the id of the run that made a result. */
 export const RUN_META = 'dev.heddle/run';
@@ -55,7 +56,7 @@ export function runResult(run: StoredRun, output: Json, call: Pick<ResolvedCall,
   const latencyMs = (run.endedAt ?? run.startedAt) - run.startedAt;
   return {
     kind: 'complete',
-    value: { ...value, _meta: { [RUN_META]: run.id } },
+    value: { ...value, _meta: { [RUN_META]: run.id, ...(!isError && !isObject(output) && { [WRAPPED_META]: true }) } },
     isError,
     provenance: { server, attempts: 1, latencyMs },
     task: taskOf(run, 'completed'),

@@ -167,6 +167,16 @@ describe('a condition', () => {
     }
   });
 
+  verifies('W1', 'is false for an input that is not given in the classic form, and fails for an unknown step', () => {
+    const scope = scopeOf({ input: { a: null, b: 1 } });
+    for (const path of ['input.c', 'input.c.d', 'input.a.b', 'input.b.c']) {
+      const [name = '', ...parts] = path.split('.');
+      expect(evaluateCondition({ truthy: { ref: { name, parts, text: `$${path}` } } }, scope), path).toBe(false);
+    }
+    expect(() => evaluateCondition({ truthy: ref('stepp') }, scope)).toThrow('has no value');
+    expect(() => evaluateMapping(ref('input', 'c'), scope)).toThrow('has no value');
+  });
+
   verifies('W2', 'is true or false, or fails', () => {
     expect(evaluateCondition({ cel: 'scope["v"] > 1' }, scopeOf({ v: 2 }))).toBe(true);
     expect(() => evaluateCondition({ cel: 'scope["v"]' }, scopeOf({ v: 2 }))).toThrow('`$v` is not true or false.');

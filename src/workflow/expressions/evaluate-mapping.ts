@@ -7,7 +7,7 @@ import { oneLine } from '../../core/text/visible-text.ts';
 import type { Mapping, Reference, StepCondition } from '../definition/canonical.ts';
 import type { RunScope } from './run-scope.ts';
 import { isSkippedView } from './step-view.ts';
-import { expressionFailed, valueAtReference } from './value-at-reference.ts';
+import { expressionFailed, isInputNotGiven, valueAtReference } from './value-at-reference.ts';
 
 const MAX_SHOWN_CHARS = 80;
 const MAX_TEXT_CHARS = 1024 * 1024;
@@ -112,7 +112,7 @@ function inField(thrown: unknown, field: string): unknown {
 
 /** Evaluates a condition. Throws EXPRESSION_FAILED if it has no value, or CEL has one that is not true or false. */
 export function evaluateCondition(condition: StepCondition, scope: RunScope): boolean {
-  if ('truthy' in condition) return Boolean(evaluateMapping(condition.truthy, scope));
+  if ('truthy' in condition) return isTruthy(condition.truthy, scope);
   const value = evaluateCel(condition.cel, open(scope));
   if (typeof value === 'boolean') return value;
   throw expressionFailed(
@@ -120,6 +120,10 @@ export function evaluateCondition(condition: StepCondition, scope: RunScope): bo
     'Compare the value: `== true`, `!= ""`, `> 0`.',
   );
 }
+
+/** An input that is not given is false, as JavaScript's undefined. */
+const isTruthy = (mapping: Mapping, scope: RunScope): boolean =>
+  !('ref' in mapping && isInputNotGiven(mapping.ref, scope)) && Boolean(evaluateMapping(mapping, scope));
 
 function evaluateCel(source: string, { scope, budget }: Evaluation): Json {
   const expression = compiled(source);

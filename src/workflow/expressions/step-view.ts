@@ -58,6 +58,16 @@ export const isSkippedView = (value: Json | undefined): value is JsonObject =>
   typeof value.attempts === 'number' &&
   typeof value.startedAt === 'number';
 
+/** The `_meta` key of the result of a workflow whose output is no object, and stands in `structuredContent.result`. */
+export const WRAPPED_META = 'dev.heddle/wrapped';
+
+/** Returns the output of the workflow that a `workflow` step has called. */
+export function subWorkflowResult(raw: JsonObject): Json {
+  const { _meta: meta, structuredContent } = raw;
+  const isWrapped = isObject(meta) && meta[WRAPPED_META] === true && isObject(structuredContent);
+  return isWrapped ? (structuredContent.result ?? null) : toolResult(raw);
+}
+
 /**
  * Returns the result of a tool step: `structuredContent`, else an object or list that its text holds as JSON, else
  * `{text, content}`.

@@ -32,6 +32,18 @@ export function valueAtReference(reference: Reference, scope: RunScope): Json {
   return follow({ value, text: `$${name}` }, parts, reference) ?? null;
 }
 
+/** Returns true for a reference to a part of the input that is not given. */
+export function isInputNotGiven({ name, parts }: Reference, scope: RunScope): boolean {
+  let value = name === 'input' ? scope.get(name) : undefined;
+  if (value === undefined) return false;
+  for (const part of parts) {
+    if (part === '*') return false;
+    value = partOf(value, part);
+    if (value === undefined) return true;
+  }
+  return false;
+}
+
 function withoutAlias(reference: Reference, scope: RunScope): Pick<Reference, 'name' | 'parts'> {
   const [first, ...rest] = reference.parts;
   const isAlias = reference.name === STEPS && typeof first === 'string' && scope.get(STEPS) === undefined;

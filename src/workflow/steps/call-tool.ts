@@ -11,11 +11,14 @@ import type { LazyValue, StepDone } from './frame/step-scope.ts';
 
 const MAX_ERROR_CHARS = 500;
 
+/** The end of a call that succeeded. */
+type CallDone = StepDone & { readonly raw: LazyValue };
+
 /** An attempt of a call. */
 export type ToolAttempt = Omit<StepCall, 'signal'>;
 
 /** Calls a tool at the path of the frame. An error result is a failure. */
-export async function callTool({ durable }: ExecutionParts, frame: Frame, attempt: ToolAttempt): Promise<StepDone> {
+export async function callTool({ durable }: ExecutionParts, frame: Frame, attempt: ToolAttempt): Promise<CallDone> {
   const { path, signal } = frame;
   const end = await durable.call(path, { ...attempt, signal });
   advanceTo(frame, end.endedAt);

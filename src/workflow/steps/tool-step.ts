@@ -1,4 +1,6 @@
+import type { JsonObject } from '../../core/call.ts';
 import type { StepBase, SubWorkflowStep, ToolStep } from '../definition/canonical.ts';
+import { subWorkflowResult } from '../expressions/step-view.ts';
 import type { StepCall } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate } from './frame/evaluate.ts';
@@ -39,8 +41,9 @@ export async function runSubWorkflow(
 ): Promise<StepDone> {
   const { workflow, timeoutMs } = step;
   const input = toInput(await evaluate(execution, frame.scope, step.input), frame.path);
-  return callTool(execution, frame, {
+  const done = await callTool(execution, frame, {
     ...{ tool: `mcp__workflow__${workflow}`, input, attempt, idempotency: 'auto', onInDoubt: 'retry' },
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
+  return { ...done, result: async () => subWorkflowResult((await done.raw()) as JsonObject) };
 }
