@@ -42,7 +42,11 @@ onEveryDialect((bench) => {
     expect(await bench.store.runs.create(run, FIRST, [entryOf(1)])).toBe(true);
     const lease = await bench.store.leases.acquire(runLease('run_one'), 60_000);
     const claimed = { run, lease: lease ?? expect.fail('no lease') };
-    const odd = entryOf(2, { path: 'a \u0000 \ud800', detail: { text: 'nul \u0000 half \ud800', list: [1, null] } });
+    const odd = entryOf(2, {
+      kind: 'log',
+      path: 'a \u0000 \ud800',
+      detail: { text: 'nul \u0000 half \ud800', list: [1, null] },
+    });
     await bench.store.runs.append(writeOf(claimed, [], { entries: [odd, entryOf(3)] }), 'now');
     await bench.store.close();
     bench.store = await open();
@@ -51,6 +55,7 @@ onEveryDialect((bench) => {
     expect(await runs.get('run_two')).toBeUndefined();
     expect(await runs.entries('run_one')).toEqual([entryOf(1), { ...odd, path: 'a \ufffd \ufffd' }, entryOf(3)]);
     expect(await runs.entries('run_one', 2)).toEqual([entryOf(3)]);
+    expect(await runs.entries('run_one', 0, ['log', 'ended'])).toEqual([{ ...odd, path: 'a \ufffd \ufffd' }]);
     expect(await runs.value(INPUT.sha256)).toEqual({ query: 'x' });
     expect(await runs.value('0'.repeat(64))).toBeUndefined();
   });

@@ -81,8 +81,8 @@ export interface RunJournal {
   ofCall(caller: string, callId: string): Promise<StoredRun | undefined>;
   /** Returns the newest first. */
   list(filter: RunFilter): Promise<readonly StoredRun[]>;
-  /** Returns entries in order, from the one after `after` on. */
-  entries(run: string, after?: number): Promise<readonly JournalEntry[]>;
+  /** Returns entries in order, from the one after `after` on; with `kinds` only those. */
+  entries(run: string, after?: number, kinds?: readonly string[]): Promise<readonly JournalEntry[]>;
   value(sha256: string): Promise<Json | undefined>;
   /** Queues a write and resolves when it is committed. `soon`: with the next durable record, or within 25 ms. */
   append(write: JournalWrite, urgency: 'now' | 'soon'): Promise<void>;

@@ -14,7 +14,10 @@ const logsOf = (events: readonly RunEvent[]): readonly RunLog[] =>
     kind === 'log' ? [{ ...(detail as unknown as Omit<RunLog, 'path' | 'timestamp'>), path, timestamp: at }] : [],
   );
 
-/** Returns the result of a run that has ended. */
+/** The kinds of the events that a result is made of. Those of calls hold large values. */
+export const RESULT_KINDS: readonly string[] = ['log', 'ended'];
+
+/** Returns the result of a run that has ended, from its events of `RESULT_KINDS`. */
 export function toRunResult(run: StoredRun, output: Json, events: readonly RunEvent[]): RunResult {
   const logs = logsOf(events);
   const steps = events.findLast(({ kind }) => kind === 'ended')?.detail.stepsExecuted;

@@ -6,7 +6,7 @@ import { type BeginRunOptions, beginRun } from './begin-run.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
 import { findRuns, readsOthers, unknownRun } from './find-run.ts';
 import { followEvents } from './run-progress.ts';
-import { toRun, toRunResult } from './run-records.ts';
+import { RESULT_KINDS, toRun, toRunResult } from './run-records.ts';
 import { untilRun } from './run-watch.ts';
 
 export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions, 'find'> {
@@ -77,7 +77,7 @@ export function runsApi(options: RunsApiOptions): Runs {
       if (!run) throw unknownRun(id);
       await followed.get(whole);
       const output = run.output === undefined ? null : await journal.value(run.output);
-      return toRunResult(run, output ?? null, await journal.entries(whole));
+      return toRunResult(run, output ?? null, await journal.entries(whole, 0, RESULT_KINDS));
     },
     ...changeRuns({ ...options, find }),
   };

@@ -29,7 +29,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
       find: (prefix) => use(({ runs }) => runs.find(prefix)),
       ofCall: (caller, callId) => use(({ runs }) => runs.ofCall(caller, callId)),
       list: (filter) => use(({ runs }) => runs.list(filter)),
-      entries: (run, after) => use(({ runs }) => runs.entries(run, after)),
+      entries: (run, after, kinds) => use(({ runs }) => runs.entries(run, after, kinds)),
       value: (sha256) => use(({ runs }) => runs.value(sha256)),
       // Queued at once if possible: a step's start must not come after the intent of its call.
       append: (write, urgency) =>

@@ -5,7 +5,7 @@ import type { RunFilter, RunJournal } from '../run-journal.ts';
 import { type SqlStatement, type Statements, sql } from '../statements.ts';
 import { type EntryRow, fromEntryRow } from './journal-rows.ts';
 import { RUN_COLUMNS, toRuns } from './run-row.ts';
-import { runTable } from './run-tables.ts';
+import { runTable, valuesIn } from './run-tables.ts';
 
 const MAX_FOUND = { raw: '10' };
 const DEFAULT_LIMIT = 100;
@@ -33,10 +33,11 @@ export function runQueries(
       (await select(sql`caller = ${storable(caller)} AND call_id = ${storable(callId)}`))[0],
     list: ({ limit = DEFAULT_LIMIT, ...filter }) =>
       select(sql`${conditionOf(filter)} ORDER BY started_at DESC, id DESC LIMIT ${Math.min(limit, MAX_LIMIT)}`),
-    async entries(run, after = 0) {
+    async entries(run, after = 0, kinds) {
+      const ofKinds = kinds ? sql` AND kind IN ${valuesIn(kinds)}` : sql``;
       const rows = await statements.read(
         sql`SELECT sequence, at, kind, path, detail FROM ${runTable(statements, 'run_entries')}
-          WHERE run = ${storable(run)} AND sequence > ${after} ORDER BY sequence`,
+          WHERE run = ${storable(run)} AND sequence > ${after}${ofKinds} ORDER BY sequence`,
       );
       return (rows as unknown as readonly EntryRow[]).map(fromEntryRow);
     },
