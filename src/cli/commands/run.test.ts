@@ -13,7 +13,13 @@ output: { topic: $input.topic, first: $first.result.text }
 const FAILS = `heddle: 1
 steps:
   - { id: good, tool: notes.write, input: { text: a } }
-  - { id: bad, tool: notes.read, input: {} }
+  - { id: bad, tool: notes.write, input: { text: $good.result.missing } }
+`;
+const TYPO = `heddle: 1
+steps:
+  - { id: first, tool: notes.write, input: { text: a } }
+  - { id: second, tool: notes.write, input: { text: $frist.result.text } }
+  - { id: third, tool: notes.wirte, input: { text: b } }
 `;
 const ASKS = `heddle: 1
 steps:
@@ -58,6 +64,23 @@ describe('heddle run', () => {
     expect(calls()).toEqual([]);
   });
 
+  verifies(
+    'W6',
+    'refuses a workflow with lint errors before an approval is requested or a tool is called',
+    async () => {
+      const { heddle, calls } = await workflowDesk({ typo: TYPO }, { permissions: { ask: ['mcp__workflow'] } });
+      for (const word of ['typo', '.heddle/workflows/typo.yaml']) {
+        const { code, stderr } = await heddle(['run', word]);
+        expect(code).toBe(3);
+        expect(stderr).toMatch(
+          /WORKFLOW_INVALID: .*workflows\/typo\.yaml:4:\d+:\s+STEP_UNKNOWN:[\s\S]*frist[\s\S]*fix: /,
+        );
+      }
+      expect(calls()).toEqual([]);
+      expect((await heddle(['approvals'])).stderr).toContain('No approval is pending.');
+    },
+  );
+
   it('explains what to write', async () => {
     const { heddle } = await workflowDesk({ asks: ASKS });
     const none = await heddle(['run']);
@@ -92,7 +115,7 @@ verifies('W6', '`runs` lists and shows runs, prints their history and retries th
   expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('RUN_FAILED')]);
   const [{ id }] = JSON.parse((await heddle(['runs', '--all', '--json'])).stdout);
   const table = await heddle(['runs', 'list', '--all', '--workflow', 'fails']);
-  expect(table.stdout).toMatch(new RegExp(`^${id} +fails +failed .*bad: NAME_UNKNOWN: `, 'm'));
+  expect(table.stdout).toMatch(new RegExp(`^${id} +fails +failed .*bad: EXPRESSION_FAILED: `, 'm'));
   const shown = await heddle(['runs', 'show', id.slice(0, 30)]);
   expect(shown.stdout).toMatch(/^status +failed$/m);
   expect(shown.stdout).toMatch(/^ {2}✓ good .*\n {2}✗ bad /m);

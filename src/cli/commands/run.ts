@@ -14,6 +14,7 @@ import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printPlan } from '../runs/print-workflow.ts';
 import { type RunSite, type RunToStart, runWorkflow, startAtTerminal } from '../runs/run-at-terminal.ts';
+import { lintError } from '../runs/run-errors.ts';
 import { workflowChoice } from '../runs/workflow-choice.ts';
 import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
@@ -117,10 +118,14 @@ async function act(heddle: CommandHeddle, { by, input, workflow, bound }: BoundR
     return plan.problems.some(({ level }) => level === 'error') ? 1 : 0;
   }
   const timeoutMs = durationOf(input, 'timeout');
+  const signal = untilInterrupted();
+  // Before an approval is requested or a step has run.
+  const invalid = lintError(await heddle.workflows.lint(by, workflow, signal));
+  if (invalid) throw invalid;
   const site: RunSite = { heddle, by, json, waitMs: durationOf(input, 'wait-approval') };
   const options = { ...(timeoutMs !== undefined && { timeoutMs }), ...(input.flag('detach') && { detach: true }) };
   const approved = input.flag('yes') ? 'self' : undefined;
-  const wanted: RunToStart = { workflow, input: bound, options, approved, signal: untilInterrupted() };
+  const wanted: RunToStart = { workflow, input: bound, options, approved, signal };
   if (!options.detach) return runWorkflow(site, wanted);
   const begun = await startAtTerminal(site, wanted);
   if (json) printJson(begun);

@@ -36,6 +36,14 @@ verifies('W6', 'the tree on a terminal is redrawn in place with one write, and c
   ]);
 });
 
+verifies('W6', 'a terminal that reports 0 columns counts as one of 80', () => {
+  const { stream, writes } = screenOf({ isTTY: true, rows: 0, columns: 0 });
+  const progress = showRunProgress(stream, () => 2000);
+  progress.add([logEvent('a-very-long-name-of-a-step', 'start', 1000)]);
+  progress.end();
+  expect(stripVTControlCharacters(writes.join('')).trim()).toBe('… a-very-long-name-of-a-step  1.0 s');
+});
+
 verifies('W6', 'a prompt is written below the tree, and the tree goes on below the prompt', async () => {
   const { stream, writes } = screenOf({ isTTY: true, rows: 24, columns: 80 });
   const progress = showRunProgress(stream, () => 2000);

@@ -26,7 +26,8 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
   let hasEnded = false;
   const draw = () => {
     if (asides > 0 || hasEnded) return;
-    const { rows = DEFAULT_ROWS, columns = DEFAULT_COLUMNS } = stream;
+    // Some pseudoterminals report 0.
+    const [rows, columns] = [stream.rows || DEFAULT_ROWS, stream.columns || DEFAULT_COLUMNS];
     const lines = stepLines(tree.root, { now: now(), columns }, Math.max(rows - 2, 3));
     // One write: the terminal never shows a half-drawn tree.
     if (lines.length > 0) stream.write(redrawn(lines, drawn));
