@@ -20,6 +20,8 @@ export interface MappingProblem {
   readonly code: 'INPUT_MISSING' | 'INPUT_UNKNOWN' | 'TYPE_MISMATCH';
   readonly message: string;
   readonly fix: string;
+  /** Absent for an error. */
+  readonly level?: 'warning';
   /** The part; absent if it is not there. */
   readonly node?: Mapping;
 }
@@ -41,7 +43,8 @@ interface At extends Checked {
 
 function compare(mapping: Mapping, schema: KnownSchema, at: At): readonly MappingProblem[] {
   const found = isOpaque(schema) ? [] : compareShape(mapping, schema, at);
-  return found.length === 0 && isConstant(mapping) ? checkValue(mapping, schema, at) : found;
+  const isWrong = found.some(({ level }) => level === undefined);
+  return isWrong || !isConstant(mapping) ? found : [...found, ...checkValue(mapping, schema, at)];
 }
 
 function compareShape(mapping: Mapping, schema: KnownSchema, at: At): readonly MappingProblem[] {
@@ -121,11 +124,28 @@ function compareField(
   const found = Object.hasOwn(at.properties, name) ? at.properties[name] : undefined;
   if (!item) return [];
   if (isObject(found)) return compare(item, found, { ...at, field: nameBelow(at, name) });
-  if (found !== undefined || at.schema.additionalProperties !== false || isObject(at.schema.patternProperties))
-    return [];
-  const meant = closest(name, Object.keys(at.properties));
+  return found === undefined ? unknownField(name, mapping, at).map((problem) => ({ ...problem, node: item })) : [];
+}
+
+/** A tool may take more than its schema names, unless it says that it does not. */
+function unknownField(
+  name: string,
+  { object }: Extract<Mapping, { object: unknown }>,
+  at: FieldsAt,
+): readonly MappingProblem[] {
+  const { additionalProperties, patternProperties } = at.schema;
+  if (isObject(patternProperties) || (additionalProperties !== undefined && additionalProperties !== false)) return [];
+  const meant = closest(
+    name,
+    Object.keys(at.properties).filter((key) => !Object.hasOwn(object, key)),
+  );
   const fix = meant === undefined ? 'Remove it.' : `Did you mean \`${meant}\`?`;
-  return [{ code: 'INPUT_UNKNOWN', message: `${at.tool} takes no \`${nameBelow(at, name)}\`.`, fix, node: item }];
+  const shown = `\`${nameBelow(at, name)}\``;
+  if (additionalProperties === false) {
+    return [{ code: 'INPUT_UNKNOWN', message: `${at.tool} takes no ${shown}.`, fix }];
+  }
+  if (meant === undefined) return [];
+  return [{ level: 'warning', code: 'INPUT_UNKNOWN', message: `${at.tool} names no ${shown} in its schema.`, fix }];
 }
 
 function compareItems(list: readonly Mapping[], schema: KnownSchema, at: At): readonly MappingProblem[] {

@@ -132,12 +132,26 @@ describe('lint', () => {
     expect(codesOf(url('$input.querry'), input)).toEqual(['FIELD_UNKNOWN get']);
   });
 
+  verifies('W6', 'knows the fields of an approval: the decision, and those of its form', () => {
+    const form = 'schema: { type: object, properties: { label: { type: string } }, required: [label] }';
+    const asks = `  - { id: ok, approval: { title: t, ${form} } }\n`;
+    const reads = (field: string) => `${asks}  - { id: get, tool: s.write, input: { x: "$ok.result.${field}" } }`;
+    for (const field of ['label', 'by', 'note', 'approved']) expect(codesOf(reads(field)), field).toEqual([]);
+    expect(lint(reads('labl')).problems).toMatchObject([{ code: 'FIELD_UNKNOWN', fix: 'Did you mean `label`?' }]);
+    expect(codesOf(reads('by').replace(`, ${form}`, ''))).toEqual([]);
+  });
+
   verifies('W6', 'finds inputs that do not fit the schema of the tool', () => {
     const search = (input: string) => `  - { id: a, tool: s.search, input: ${input} }`;
     expect(codesOf(search('{ limit: 3 }'))).toEqual(['INPUT_MISSING a']);
     expect(codesOf(search('{ query: x, limt: 3 }'))).toEqual(['INPUT_UNKNOWN a']);
     expect(codesOf(search('{ query: $input.q, limt: 3 }'))).toEqual(['INPUT_UNKNOWN a']);
     expect(codesOf(search('{ query: x, limit: many }'))).toEqual(['TYPE_MISMATCH a']);
+    expect(lint('  - { id: a, tool: s.get, input: { urll: x } }').problems).toMatchObject([
+      { level: 'error', code: 'INPUT_MISSING' },
+      { level: 'warning', code: 'INPUT_UNKNOWN', fix: 'Did you mean `url`?' },
+    ]);
+    expect(codesOf('  - { id: a, tool: s.get, input: { url: x, more: y } }')).toEqual([]);
     expect(codesOf(search('{ query: "${{ 1 + 1 }}" }'))).toEqual(['TYPE_MISMATCH a']);
     expect(codesOf(search('{ query: "${{ $input.q + 1 }}", limit: "about ${{ $input.n }}" }'))).toEqual([
       'TYPE_MISMATCH a',

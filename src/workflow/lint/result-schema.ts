@@ -54,10 +54,28 @@ function resultSchema(step: Step, context: SchemaContext): KnownSchema {
     case 'loop':
       return step.shape === 'list' ? { type: 'array' } : lastResult(step.steps, context);
     case 'approval':
-      return { type: 'object', properties: { approved: { type: 'boolean' } } };
+      return approvalSchema(step);
     default:
       return ANY;
   }
+}
+
+const DECISION: Readonly<Record<string, KnownSchema>> = {
+  approved: { type: 'boolean' },
+  by: { type: 'array', items: { type: 'string' } },
+  note: { type: 'string' },
+  expired: { type: 'boolean' },
+};
+
+/** The decision, and the content of the form. */
+function approvalSchema({ schema = {} }: Extract<Step, { kind: 'approval' }>): KnownSchema {
+  if (isOpaque(schema)) return ANY;
+  const { properties, patternProperties, additionalProperties } = schema;
+  return {
+    ...{ type: 'object', properties: { ...(isObject(properties) && properties), ...DECISION } },
+    ...(patternProperties !== undefined && { patternProperties }),
+    ...(additionalProperties !== undefined && { additionalProperties }),
+  };
 }
 
 const INTEGER: KnownSchema = { type: 'integer' };
