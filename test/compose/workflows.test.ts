@@ -155,7 +155,7 @@ verifies(
       ['outer', 0],
     ]);
     await heddle.workflows.register(ada, {
-      value: flow('loops', [{ id: 'me', tool: 'mcp__workflow__loops', input: {} }]),
+      value: flow('loops', [{ id: 'me', tool: 'loops', input: {} }]), // A bare name may be that of any server's tool.
     });
     const looped = await done(heddle, 'loops', {});
     expect(looped).toMatchObject({ success: false, error: { path: 'me' } });

@@ -4,7 +4,7 @@ import type { Call, Caller, Handler, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { RunOptions } from '../../core/records/run.ts';
 import type { RunFollower } from '../../core/records/workflow-api.ts';
-import { WORKFLOW_PREFIX } from '../workflows/workflow-facts.ts';
+import { WORKFLOW_PREFIX } from '../../workflow/definition/find-cycle.ts';
 
 /** The options of a start, which its call finds by its id. */
 export type WantedRun = RunOptions & RunFollower;

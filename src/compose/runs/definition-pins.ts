@@ -2,8 +2,8 @@ import { BoundedMap } from '../../core/bounded-map.ts';
 import { isObject } from '../../core/json.ts';
 import type { RunJournal } from '../../store/run-journal.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
+import { workflowOfTool } from '../../workflow/definition/find-cycle.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
-import { workflowOfTool } from '../workflows/workflow-facts.ts';
 import type { WorkflowLibrary } from '../workflows/workflow-library.ts';
 import { invalidWorkflow, unknownWorkflow } from '../workflows/workflows-api.ts';
 

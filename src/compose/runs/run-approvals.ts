@@ -1,8 +1,8 @@
 import type { OpenApprovalFlow } from '../../govern/approve.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
+import { WORKFLOW_PREFIX } from '../../workflow/definition/find-cycle.ts';
 import type { ApprovalEnd } from '../../workflow/run/durable.ts';
 import type { RunApprovals } from '../../workflow/run/run-parts.ts';
-import { WORKFLOW_PREFIX } from '../workflows/workflow-facts.ts';
 
 const NOT_NEEDED = 'Its run needs no decision any more.';
 

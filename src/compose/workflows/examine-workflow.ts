@@ -3,10 +3,10 @@ import type { DryRun, LintReport } from '../../core/records/workflow.ts';
 import type { Decide } from '../../govern/decide.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
 import type { CompiledWorkflow } from '../../workflow/definition/compile-workflow.ts';
+import { WORKFLOW_PREFIX } from '../../workflow/definition/find-cycle.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
 import type { LintContext } from '../../workflow/lint/lint-workflow.ts';
 import type { PlannedDecision } from '../../workflow/plan-run.ts';
-import { WORKFLOW_PREFIX } from './workflow-facts.ts';
 import type { ValidWorkflow, WorkflowLibrary } from './workflow-library.ts';
 
 export interface ExamineOptions {

@@ -1,6 +1,7 @@
 import { strictest } from '../../catalog/entries/facts.ts';
 import type { Facts } from '../../core/call/facts.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
+import { workflowOfTool } from '../../workflow/definition/find-cycle.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
 
 /** Finds what a definition names. A name that is unknown now counts as the worst. */
@@ -9,16 +10,6 @@ export interface NamesInWorkflows {
   factsOf(tool: string): Facts | undefined;
   /** Returns a workflow by its own name. */
   workflow(name: string): Workflow | undefined;
-}
-
-/** The prefix of the public names of workflows. */
-export const WORKFLOW_PREFIX = 'mcp__workflow__';
-const SERVER_PREFIX = 'workflow.';
-
-/** Returns the workflow that a tool stands for, by its public name or as `workflow.<name>`. */
-export function workflowOfTool(tool: string): string | undefined {
-  const prefix = [WORKFLOW_PREFIX, SERVER_PREFIX].find((one) => tool.startsWith(one));
-  return prefix === undefined ? undefined : tool.slice(prefix.length);
 }
 
 /** The facts of a tool that is not known: it may do anything. */

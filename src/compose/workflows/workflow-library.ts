@@ -3,6 +3,7 @@ import type { Facts } from '../../core/call/facts.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { WorkflowSource } from '../../core/records/workflow.ts';
 import { type CompiledWorkflow, compileWorkflow, workflowDigest } from '../../workflow/definition/compile-workflow.ts';
+import { cyclicWorkflow, findCycle } from '../../workflow/definition/find-cycle.ts';
 import { workflowFacts } from './workflow-facts.ts';
 import { workflowTool } from './workflow-tool.ts';
 
@@ -29,7 +30,7 @@ export interface WorkflowLibraryOptions {
 /** The workflows that can be run, and the tools that run them. */
 export interface WorkflowLibrary {
   all(): ReadonlyMap<string, KnownWorkflow>;
-  /** Compiles a source. The same source is compiled once. */
+  /** Compiles a source. The same source is compiled once. One that calls itself over known workflows is invalid. */
   compile(source: WorkflowSource): CompiledWorkflow;
   /** Returns the facts of a workflow as its tools are known now. */
   factsOf(workflow: CompiledWorkflow): Facts | undefined;
@@ -45,16 +46,17 @@ export function workflowLibrary({ configured, registered, factsOf }: WorkflowLib
   const watchers = new Set<() => void>();
   let listed: readonly JsonObject[] = [];
 
-  function compile(source: WorkflowSource): CompiledWorkflow {
+  function compileOnce(source: WorkflowSource): CompiledWorkflow {
     const known = compiled.get(source) ?? compileWorkflow(source);
     compiled.set(source, known);
     return known;
   }
 
-  function all(): ReadonlyMap<string, KnownWorkflow> {
+  /** Returns all workflows, also those that call themselves. */
+  function named(): ReadonlyMap<string, KnownWorkflow> {
     const found = new Map<string, KnownWorkflow>();
     const add = (source: WorkflowSource, as?: string) => {
-      const one = compile(source);
+      const one = compileOnce(source);
       const name = as ?? one.name ?? source.name ?? source.file;
       if (name === undefined || found.has(name)) return;
       found.set(name, { ...renamed(one, name), name, source, isRegistered: as !== undefined });
@@ -62,6 +64,16 @@ export function workflowLibrary({ configured, registered, factsOf }: WorkflowLib
     for (const [name, source] of registered) add(source, name);
     for (const source of configured()) add(source);
     return found;
+  }
+
+  function all(): ReadonlyMap<string, KnownWorkflow> {
+    const known = named();
+    return new Map(
+      [...known].map(([name, one]) => {
+        const { source, isRegistered } = one;
+        return [name, { ...withoutCycle(one, known), name, source, isRegistered }];
+      }),
+    );
   }
 
   function factsIn(known: ReadonlyMap<string, KnownWorkflow>, { workflow }: CompiledWorkflow): Facts | undefined {
@@ -79,7 +91,7 @@ export function workflowLibrary({ configured, registered, factsOf }: WorkflowLib
 
   return {
     all,
-    compile,
+    compile: (source) => withoutCycle(compileOnce(source), named()),
     factsOf: (one) => factsIn(all(), one),
     tools() {
       listed = tools();
@@ -100,4 +112,14 @@ function renamed(one: CompiledWorkflow, name: string): CompiledWorkflow {
   if (!one.workflow || one.workflow.name === name) return one;
   const workflow = { ...one.workflow, name };
   return { ...one, workflow, digest: workflowDigest(workflow) };
+}
+
+/** Returns a workflow; one that calls itself over others as one with an error. */
+function withoutCycle(one: CompiledWorkflow, known: ReadonlyMap<string, CompiledWorkflow>): CompiledWorkflow {
+  const { workflow, digest, ...rest } = one;
+  const find = (name: string) => (name === workflow?.name ? workflow : known.get(name)?.workflow);
+  const cycle = workflow && findCycle(workflow, find);
+  if (!cycle) return one;
+  const at = one.places(cycle.step);
+  return { ...rest, problems: [...one.problems, { ...cyclicWorkflow(cycle.names), ...(at && { at }) }] };
 }

@@ -2,6 +2,7 @@ import { isObject } from '../../core/json.ts';
 import type { LintReport, WorkflowProblem } from '../../core/records/workflow.ts';
 import type { Mapping, Step, ToolUse, Workflow } from '../definition/canonical.ts';
 import type { Places } from '../definition/compilation.ts';
+import { cycleThrough, cyclicWorkflow } from '../definition/find-cycle.ts';
 import { stepsIn } from '../definition/steps-in.ts';
 import { checkControl } from './check-control.ts';
 import { checkMapping } from './check-mapping.ts';
@@ -66,27 +67,14 @@ function remembered(describe: DescribeTool): DescribeTool {
   };
 }
 
-/** Checks the tools of code and the workflow that a step calls. */
+/** Checks the tools of code, the workflow that a step calls, and that it does not lead back to its own. */
 function checkCalled(step: Step, name: string, { describe, workflow }: EstimateContext): readonly LintFinding[] {
+  const cycle = workflow && cycleThrough(step, name, workflow);
+  if (cycle) return [cyclicWorkflow(cycle)];
   if (step.kind === 'code') return step.tools.flatMap((tool) => checkTool(tool, describe));
-  if (step.kind !== 'workflow' || !workflow) return [];
-  if (!workflow(step.workflow)) {
-    const message = `There is no workflow \`${step.workflow}\`.`;
-    return [
-      { level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name, or add it to your workflows.' },
-    ];
-  }
-  if (!reaches(step.workflow, name, workflow, new Set())) return [];
-  const message = `The workflow \`${step.workflow}\` leads back to \`${name}\`, and such runs fail at the eighth level.`;
-  return [{ level: 'error', code: 'WORKFLOW_CYCLIC', message, fix: 'Remove the cycle, or use `loop`.' }];
-}
-
-function reaches(from: string, to: string, find: (name: string) => Workflow | undefined, seen: Set<string>): boolean {
-  if (from === to) return true;
-  if (seen.has(from)) return false;
-  seen.add(from);
-  const steps = [...stepsIn(find(from)?.steps ?? [])];
-  return steps.some((step) => step.kind === 'workflow' && reaches(step.workflow, to, find, seen));
+  if (step.kind !== 'workflow' || !workflow || workflow(step.workflow)) return [];
+  const message = `There is no workflow \`${step.workflow}\`.`;
+  return [{ level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name, or add it to your workflows.' }];
 }
 
 function checkTool(tool: string, describe: DescribeTool): readonly LintFinding[] {
