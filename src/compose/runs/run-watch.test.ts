@@ -31,3 +31,21 @@ verifies('W6', 'a wait for a run reads it when its status changes, not with each
   expect(await ended).toMatchObject({ id: 'one', endedAt: 9_000 });
   end();
 });
+
+verifies('W6', 'reports the change of one run to those who wait for it, and an unknown change to all', async () => {
+  const store = await memoryStore(() => 5_000);
+  let onChange: (run?: string) => void = () => {};
+  const watch = watchRuns({
+    ...store.runs,
+    watch(listener) {
+      onChange = listener;
+      return () => {};
+    },
+  });
+  const reported: string[] = [];
+  for (const run of ['one', 'two']) watch.on(run, () => reported.push(run));
+  onChange('two');
+  expect(reported).toEqual(['two']);
+  onChange();
+  expect(reported).toEqual(['two', 'one', 'two']);
+});

@@ -23,8 +23,9 @@ export function watchRuns(journal: RunJournal): RunWatch {
     for (const onChange of [...(listeners.get(run) ?? [])]) onChange(kind);
   }
 
-  function reportAll(): void {
-    for (const run of [...listeners.keys()]) report(run, 'run');
+  /** Reports a change in the store: of one run, or of any. */
+  function onStoreChange(id?: string): void {
+    for (const run of id === undefined ? [...listeners.keys()] : [id]) report(run, 'run');
   }
 
   return {
@@ -39,7 +40,7 @@ export function watchRuns(journal: RunJournal): RunWatch {
     on(run, onChange) {
       const own = listeners.get(run) ?? new Set();
       listeners.set(run, own.add(onChange));
-      unwatch ??= journal.watch(reportAll);
+      unwatch ??= journal.watch(onStoreChange);
       return () => {
         own.delete(onChange);
         if (own.size === 0 && listeners.get(run) === own) listeners.delete(run);
