@@ -2,7 +2,7 @@ import { abortable } from '../../core/async/abortable.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
 import type { RunJournal } from '../../store/run-journal.ts';
 
-/** What may have changed: only the history of a run, or its status and what its callers wait for, too. */
+/** The kind of a change: only of the history of a run, or of its status and of what its callers wait for, too. */
 export type RunChangeKind = 'history' | 'run';
 
 /** Reports changes of runs: those of this process at once, those of other processes within 0.5 s. */
