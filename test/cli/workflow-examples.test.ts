@@ -18,7 +18,7 @@ verifies('W3', 'the incident of the examples is mitigated after the approval of 
   expect([waiting.code, waiting.stdout]).toEqual([6, '']);
   const [, run = '', approval = ''] = /The run (\S+) waits for the approval (ap_\w+)\./.exec(waiting.stderr) ?? [];
   const approved = await heddle(['approvals', 'approve', approval], { env: { HEDDLE_KEY: key } });
-  expect(approved).toMatchObject({ code: 0, stdout: `Approved ${approval}: the run ${run} goes on.\n` });
+  expect(approved).toMatchObject({ code: 0, stdout: `Approved ${approval} for the run ${run}.\n` });
   const resumed = await heddle(['runs', 'resume', run], { env });
   expect([resumed.code, JSON.parse(resumed.stdout)]).toEqual([0, { rate: 0.002 }]);
   const shown = (await heddle(['runs', 'show', run])).stdout;

@@ -1,5 +1,5 @@
 // A stdio server whose tool `write` appends the arguments of each call to a file. It imports only Node modules.
-// A call with the text `hang` gets no response.
+// A call with the text `hang` gets no response; with the text `exit` the server exits without one.
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -21,6 +21,7 @@ const METHODS = {
   'tools/list': () => ({ tools: [write] }),
   'tools/call': ({ arguments: sent }) => {
     appendFileSync(file, `${JSON.stringify(sent)}\n`);
+    if (sent.text === 'exit') process.exit(1);
     return sent.text === 'hang' ? undefined : { content: [{ type: 'text', text: 'written' }] };
   },
 };

@@ -177,6 +177,10 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
   const decided = await approvals.decide(by, id, verdict);
   if (input.flag('json')) printJson(decided);
   else print(resultOf(decided, verdict));
+  if (decided.subject.run && decided.status !== 'pending') {
+    const resume = `\`heddle runs resume ${decided.subject.run.id}\``;
+    notice(`A gateway, or the command that waits for it, goes on with the run; without one run ${resume}.`);
+  }
   const { alsoApproved = [] } = decided;
   if (alsoApproved.length > 0) notice(`The standing approval also approved ${alsoApproved.join(', ')}.`);
   if (verdict.standing) notice('`heddle approvals standing list` shows the standing approval, and `revoke` ends it.');
@@ -186,7 +190,7 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
 function resultOf({ id, status, subject }: Approval, { verdict }: ApprovalVerdict): string {
   if (verdict === 'reject') return `Rejected ${id}: ${subject.name} does not run.`;
   if (status === 'pending') return `Approved ${id}. It still needs other approvers.`;
-  if (subject.run) return `Approved ${id}: the run ${subject.run.id} goes on.`;
+  if (subject.run) return `Approved ${id} for the run ${subject.run.id}.`;
   return `Approved ${id}: the same call of ${subject.name} runs once.`;
 }
 

@@ -21,6 +21,11 @@ steps:
   - { id: second, tool: notes.write, input: { text: $frist.result.text } }
   - { id: third, tool: notes.wirte, input: { text: b } }
 `;
+const EXITS = `heddle: 1
+steps:
+  - { id: write, tool: notes.write, input: { text: exit } }
+output: $write.result.text
+`;
 const ASKS = `heddle: 1
 steps:
   - { id: ok, approval: { title: Write the note? } }
@@ -100,7 +105,9 @@ verifies(
     const [, run = '', approval = ''] = /The run (\S+) waits for the approval (ap_\w+)\./.exec(stderr) ?? [];
     expect(stderr).toContain(`then \`heddle runs resume ${run}\``);
     const key = (await heddle(['key', 'create', 'ops', '--role', 'approver'])).stdout.trim();
-    expect(await heddle(['approvals', 'approve', approval], { env: { HEDDLE_KEY: key } })).toMatchObject({ code: 0 });
+    const approved = await heddle(['approvals', 'approve', approval], { env: { HEDDLE_KEY: key } });
+    expect([approved.code, approved.stderr]).toEqual([0, expect.stringContaining(`heddle runs resume ${run}`)]);
+    expect((await heddle(['runs'])).stdout).toContain('no process executes it');
     const resumed = await heddle(['runs', 'resume', run]);
     expect([resumed.code, resumed.stdout]).toEqual([0, '{"approved":true}\n']);
     expect(calls()).toEqual(['{"text":"approved"}']);
@@ -128,4 +135,35 @@ verifies('W6', '`runs` lists and shows runs, prints their history and retries th
   expect(calls()).toHaveLength(1);
   const unknown = await heddle(['runs', 'show', 'nothing']);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('nothing')]);
+});
+
+verifies('W5', 'a run that no process executes is named by list, show and doctor, and `cancel` ends it', async () => {
+  const { heddle, calls } = await workflowDesk({ asks: ASKS, 'two-notes': TWO_NOTES });
+  const id = (await heddle(['run', 'two-notes', 'topic=tea', '--detach'])).stdout.trim();
+  const listed = await heddle(['runs']);
+  expect(listed.stdout).toMatch(/running, no process executes it/);
+  expect(listed.stderr).toContain(`heddle runs resume ${id}`);
+  expect((await heddle(['runs', 'show', id])).stderr).toContain('No process executes it');
+  expect((await heddle(['doctor'])).stdout).toContain(`heddle runs resume ${id}`);
+  const waiting = /The run (\S+) waits/.exec((await heddle(['run', 'asks'])).stderr)?.[1] ?? '';
+  for (const run of [id, waiting]) {
+    expect(await heddle(['runs', 'cancel', run])).toMatchObject({ code: 0, stdout: `${run} is cancelled.\n` });
+    expect((await heddle(['runs', 'show', run])).stdout).toMatch(/^status +cancelled$/m);
+  }
+  expect((await heddle(['runs', 'cancel', id])).stdout).toBe(`${id} has ended.\n`);
+  expect(calls()).toEqual([]);
+});
+
+verifies('W5', '`runs resolve` goes on with the run, and `show` has the time of the call in doubt', async () => {
+  const { heddle } = await workflowDesk({ exits: EXITS });
+  const before = Date.now();
+  const { code, stderr } = await heddle(['run', 'exits']);
+  const after = Date.now();
+  const id = /The run (\S+) is in doubt/.exec(stderr)?.[1] ?? stderr;
+  expect(code).toBe(9);
+  const { doubts } = JSON.parse((await heddle(['runs', 'show', id, '--json'])).stdout);
+  expect(doubts[0].since).toBe(doubts[0].records.find(({ phase }: { phase: string }) => phase === 'intent').at);
+  expect(doubts[0].since > before && doubts[0].since < after).toBe(true);
+  const settled = await heddle(['runs', 'resolve', id, '--happened', '--result', '{"text":"by hand"}']);
+  expect([settled.code, settled.stdout]).toEqual([0, 'by hand\n']);
 });

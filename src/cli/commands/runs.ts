@@ -46,9 +46,9 @@ const VERBS: Readonly<Record<string, Verb>> = {
   show: { act: show },
   events: { act: events },
   resume: { act: resume, executes: true },
-  cancel: { act: cancel },
+  cancel: { act: cancel, executes: true },
   retry: { act: retry, executes: true },
-  resolve: { act: resolve },
+  resolve: { act: resolve, executes: true },
 };
 
 export const runs: Command = {
@@ -56,20 +56,21 @@ export const runs: Command = {
   usage:
     'heddle runs [list] [--in-doubt | --all] [--workflow NAME] | show ID | events ID | resume ID | cancel ID | retry ID --from STEP | resolve ID --happened [--result JSON] | --did-not-happen | --retry',
   notes: [
-    'The beginning of an id is enough, as long as only one run has it.',
+    'The beginning of an id is enough, as long as only one run has it; runs of the same minute begin alike.',
     'resume goes on with a run that no process executes: after a crash, or after Ctrl-C.',
     'retry makes a new run that takes over the results of the steps before --from.',
-    'resolve settles a call that may have happened or not; `show` has its audit records.',
+    'resolve settles a call that may have happened or not, and goes on with the run; `show` has its audit records.',
+    'cancel undoes steps that have to be undone, and prints what came of it.',
   ],
   examples: [
     'heddle runs',
     'heddle runs list --in-doubt',
-    'heddle runs show 3fk2',
-    'heddle runs events 3fk2 --json',
-    'heddle runs resume 3fk2',
-    'heddle runs retry 3fk2 --from pages',
-    `heddle runs resolve 3fk2 --happened --result '{"id":7}'`,
-    'heddle runs resolve 3fk2 --step charge --did-not-happen',
+    'heddle runs show 01a1eb51-01e4',
+    'heddle runs events 01a1eb51-01e4 --json',
+    'heddle runs resume 01a1eb51-01e4',
+    'heddle runs retry 01a1eb51-01e4 --from pages',
+    `heddle runs resolve 01a1eb51-01e4 --happened --result '{"id":7}'`,
+    'heddle runs resolve 01a1eb51-01e4 --step charge --did-not-happen',
   ],
   maxPositionals: 2,
   options: {
@@ -85,7 +86,7 @@ export const runs: Command = {
     'did-not-happen': { type: 'boolean', help: 'resolve: the call did not happen' },
     retry: { type: 'boolean', help: 'resolve: call the tool again, whatever happened' },
     note: { type: 'string', value: 'TEXT', help: 'resolve: a note for the history' },
-    'wait-approval': { type: 'string', value: 'TIME', help: 'resume, retry: wait this long for an approver' },
+    'wait-approval': { type: 'string', value: 'TIME', help: 'resume, retry, resolve: wait this long for an approver' },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     ...GATEWAY_OPTIONS,
@@ -114,6 +115,8 @@ async function list({ heddle, by, words, input }: Site): Promise<number> {
   else if (found.length > 0) printRuns(found);
   else notice(NONE[status] ?? 'There is no run.');
   if (found.length === limit) notice(`These are the newest ${limit}. List more with --limit ${MAX_LISTED}.`);
+  const stopped = found.find((run) => run.stopped && run.status !== 'in_doubt');
+  if (stopped) notice(`No process executes ${stopped.id}: \`heddle runs resume ${stopped.id}\` goes on with it.`);
   if (found.some(({ status: one }) => one === 'in_doubt')) {
     notice('A run is in doubt: `heddle runs show ID` shows the call and the commands that settle it.');
   }
@@ -132,7 +135,8 @@ async function show({ heddle, by, words, input }: Site): Promise<number> {
     printRun(run, await heddle.runs.events(by, run.id));
     const isOpen = !ENDED_STATUSES.includes(run.status);
     if (isOpen && run.status !== 'in_doubt') {
-      notice(`If no process executes it, \`heddle runs resume ${run.id}\` goes on with it.`);
+      const premise = run.stopped ? 'No process executes it:' : 'If no process executes it,';
+      notice(`${premise} \`heddle runs resume ${run.id}\` goes on with it.`);
     }
   }
   return 0;
@@ -166,30 +170,50 @@ async function retry(site: Site): Promise<number> {
   return follow(site, run);
 }
 
-function follow({ heddle, by, input }: Site, run: Run): Promise<number> {
+function follow({ heddle, by, input }: Site, run: Run, isCancelling = false): Promise<number> {
   const text = input.text('wait-approval');
   const waitMs = text === undefined ? undefined : readDuration('wait-approval', text);
-  return followToEnd({ heddle, by, json: input.flag('json'), waitMs }, run);
+  return followToEnd({ heddle, by, json: input.flag('json'), waitMs, isCancelling }, run);
 }
 
-async function cancel({ heddle, by, words, input }: Site): Promise<number> {
+async function cancel(site: Site): Promise<number> {
+  const { heddle, by, words, input } = site;
   const run = await heddle.runs.cancel(by, oneId(words, 'cancel'), input.text('reason'));
-  printChanged(run, input, ENDED_STATUSES.includes(run.status) ? 'has ended' : 'is being cancelled');
+  if (ENDED_STATUSES.includes(run.status)) return printChanged(run, input, 'has ended');
+  if (!(await executes(site, run.id)))
+    return printChanged(run, input, 'is being cancelled by the process that runs it');
+  try {
+    await follow(site, run, true);
+  } catch (thrown) {
+    if ((await heddle.runs.get(by, run.id)).status !== 'cancelled') throw thrown;
+    if (!input.flag('json')) print(`${run.id} is cancelled.`);
+  }
   return 0;
 }
 
-async function resolve({ heddle, by, words, input }: Site): Promise<number> {
+async function resolve(site: Site): Promise<number> {
+  const { heddle, by, words, input } = site;
   const run = await heddle.runs.resolve(by, oneId(words, 'resolve'), readResolution(input));
-  printChanged(run, input, 'is settled');
-  return 0;
+  if (!(await executes(site, run.id))) return printChanged(run, input, 'is settled, and its process goes on');
+  notice(`${run.id} is settled and goes on.`);
+  return follow(site, run);
 }
 
-function printChanged(run: Run, input: Input, how: string): void {
+/** Executes a run in the gateway or in this process. Returns false if another living process owns it. */
+async function executes({ heddle, by }: Site, id: string): Promise<boolean> {
+  try {
+    await heddle.runs.resume(by, id);
+    return true;
+  } catch (thrown) {
+    if (HeddleError.from(thrown).code === 'RUN_OWNED') return false;
+    throw thrown;
+  }
+}
+
+function printChanged(run: Run, input: Input, how: string): number {
   if (input.flag('json')) printJson(run);
   else print(`${run.id} ${how}.`);
-  if (!ENDED_STATUSES.includes(run.status)) {
-    notice(`If no process executes it, \`heddle runs resume ${run.id}\` goes on with it.`);
-  }
+  return 0;
 }
 
 const WAYS = { happened: 'happened', 'did-not-happen': 'not-happened', retry: 'retry' } as const;

@@ -14,6 +14,8 @@ export interface FollowedRun {
   readonly decide: (approval: string, signal: AbortSignal) => Promise<boolean>;
   /** Ends the following, not the run. */
   readonly signal: AbortSignal;
+  /** Its cancellation was just requested, which may end what its history says that it waits for. */
+  readonly isCancelling?: boolean | undefined;
   /** The time without events after which a run in doubt is left: a decision that was just made may not be in its history yet. */
   readonly quietMs?: number;
 }
@@ -103,7 +105,7 @@ async function personNeeded(
   const { status, doubts } = await runs.get(by, id);
   const paths = doubts.map(({ path }) => path);
   if (status === 'in_doubt') return quietFor() < quietMs ? undefined : { kind: 'in-doubt', paths };
-  if (status !== 'waiting') return undefined;
+  if (status !== 'waiting' || (followed.isCancelling && quietFor() < quietMs)) return undefined;
   for (const [path, approval] of needs.approvals) {
     const isSettled = await progress.aside(() => decide(approval, signal));
     if (!isSettled) return { kind: 'approval', approval };

@@ -20,7 +20,8 @@ const MAX_ERROR_CHARS = 120;
 const MAX_STEP_LINES = 500;
 
 const timeOf = (at: number): string => new Date(at).toISOString();
-const statusText = (status: Run['status']): string => status.replaceAll('_', ' ');
+const statusText = ({ status, stopped }: Run): string =>
+  `${status.replaceAll('_', ' ')}${stopped && status !== 'in_doubt' ? ', no process executes it' : ''}`;
 const errorText = ({ code, message, path }: RunError): string =>
   `${path === undefined ? '' : `${path}: `}${code}: ${message}`;
 
@@ -29,7 +30,7 @@ export function printRuns(runs: readonly Run[], now = Date.now()): void {
   const columns: readonly PrintedColumn<Run>[] = [
     { title: 'RUN', of: ({ id }) => id },
     { title: 'WORKFLOW', of: ({ workflow }) => workflow },
-    { title: 'STATUS', of: ({ status }) => statusText(status) },
+    { title: 'STATUS', of: statusText },
     { title: 'STARTED', of: ({ startedAt }) => timeOf(startedAt) },
     { title: 'TIME', of: ({ startedAt, endedAt = now }) => elapsedText(endedAt - startedAt), right: true },
     { title: 'CALLER', of: ({ caller }) => caller.id },
@@ -50,11 +51,11 @@ export function printRun(run: WholeRun, events: readonly RunEvent[], now = Date.
 }
 
 function rowsOf(run: Run, now: number): readonly (readonly [string, string])[] {
-  const { id, workflow, digest, status, caller, parent, retryOf, startedAt, endedAt, wakeAt, error } = run;
+  const { id, workflow, digest, caller, parent, retryOf, startedAt, endedAt, wakeAt, error } = run;
   return [
     ['run', id],
     ['workflow', `${workflow} (${digest.slice(0, 12)})`],
-    ['status', statusText(status)],
+    ['status', statusText(run)],
     ['caller', `${caller.id} (${caller.via}${caller.profile === undefined ? '' : `, profile ${caller.profile}`})`],
     ...(parent ? [['parent', `${parent.run} at ${parent.path}`] as const] : []),
     ...(retryOf ? [['retry of', `${retryOf.run} from ${retryOf.from}`] as const] : []),

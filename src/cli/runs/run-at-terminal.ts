@@ -19,6 +19,8 @@ export interface RunSite {
   readonly json: boolean;
   /** The time to wait for an approver elsewhere; undefined to ask the user here. */
   readonly waitMs?: number | undefined;
+  /** The command has just requested the cancellation of the run. */
+  readonly isCancelling?: boolean;
 }
 
 /** A run to start. */
@@ -80,7 +82,7 @@ export async function followToEnd(
   const interrupts = watchInterrupts({ id, by, runs, progress });
   try {
     const end = await followRun({
-      ...{ id, by, runs, progress },
+      ...{ id, by, runs, progress, isCancelling: site.isCancelling },
       signal: interrupts.left,
       decide: (approval, signal) => decide(site, approval, signal),
     }).catch((thrown) => {

@@ -13,11 +13,21 @@ export interface WorkflowSite {
   readonly runs: Pick<Runs, 'list'>;
 }
 
-/** Returns what doctor says about workflows: their problems, and runs in doubt. Nothing without workflows and runs. */
+/** Returns what doctor says about workflows: their problems, stopped runs and runs in doubt. Nothing without workflows and runs. */
 export async function workflowFindings({ workflows, runs }: WorkflowSite, by: Caller): Promise<readonly Finding[]> {
-  const [all, doubts] = await Promise.all([workflows.list(by), runs.list(by, { status: 'in_doubt' })]);
+  const [all, open, doubts] = await Promise.all([
+    workflows.list(by),
+    runs.list(by, { status: 'open' }),
+    runs.list(by, { status: 'in_doubt' }),
+  ]);
+  const stopped = open.filter((run) => run.stopped && run.status !== 'in_doubt');
   const problems = all.flatMap(({ name, problems }) => problems.map((problem) => problemFinding(name, problem)));
-  return [...(all.length > 0 ? [countFinding(all)] : []), ...problems, ...doubts.map(doubtFinding)];
+  return [
+    ...(all.length > 0 ? [countFinding(all)] : []),
+    ...problems,
+    ...stopped.map(stoppedFinding),
+    ...doubts.map(doubtFinding),
+  ];
 }
 
 function countFinding(all: readonly WorkflowSummary[]): Finding {
@@ -35,6 +45,14 @@ function problemFinding(name: string, { level, code, message, fix, at }: Workflo
     fix,
   };
 }
+
+const stoppedFinding = ({ id, workflow, status }: Run): Finding => ({
+  level: 'warn',
+  subject: `run ${id}`,
+  message: `This run of ${workflow} is ${status}, but no process executes it.`,
+  fix: `Run \`heddle runs resume ${id}\` to go on with it, or \`heddle runs cancel ${id}\`.`,
+  facts: { run: id, workflow },
+});
 
 const doubtFinding = ({ id, workflow }: Run): Finding => ({
   level: 'warn',

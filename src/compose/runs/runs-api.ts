@@ -1,7 +1,9 @@
 import type { Caller } from '../../core/call.ts';
-import { ENDED_STATUSES } from '../../core/records/run.ts';
+import { ENDED_STATUSES, type Run } from '../../core/records/run.ts';
 import type { RunFollower, Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
+import { isProcessAlive } from '../../process/process-start.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
+import type { RunQueue } from '../../store/run-queue.ts';
 import { type BeginRunOptions, beginRun } from './begin-run.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
 import { findRuns, readsOthers, unknownRun } from './find-run.ts';
@@ -12,9 +14,24 @@ import { untilRun } from './run-watch.ts';
 export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions, 'find'> {
   /** Makes a workflow callable, an unregistered definition only until `leave` is called. Returns its name. */
   readonly enter: (by: Caller, workflow: WorkflowChoice) => Promise<{ readonly name: string; leave(): Promise<void> }>;
+  readonly store: { readonly runQueue?: Pick<RunQueue, 'unowned'> };
+  readonly wallClock: () => number;
 }
 
 const DEFAULT_LIMIT = 100;
+const MAX_UNOWNED = 1000;
+
+/** Marks the runs that are due and that no living process executes. */
+async function withStopped<T extends Run>(
+  { store, wallClock }: RunsApiOptions,
+  runs: readonly T[],
+): Promise<readonly T[]> {
+  const isOpen = runs.some(({ status }) => !ENDED_STATUSES.includes(status));
+  if (!isOpen || !store.runQueue) return runs;
+  const unowned = { now: wallClock(), limit: MAX_UNOWNED, isAlive: isProcessAlive };
+  const stopped = new Set(await store.runQueue.unowned(unowned));
+  return runs.map((run) => (stopped.has(run.id) ? { ...run, stopped: true } : run));
+}
 
 /** Returns the API of runs. Callers see and change their own; those of others need a role. */
 export function runsApi(options: RunsApiOptions): Runs {
@@ -59,7 +76,8 @@ export function runsApi(options: RunsApiOptions): Runs {
     },
     async list(by, { limit = DEFAULT_LIMIT, ...query }) {
       const isOnlyOwn = !readsOthers(by, query.status === 'in_doubt');
-      return (await journal.list({ ...query, limit, ...(isOnlyOwn && { caller: by.id }) })).map(toRun);
+      const found = await journal.list({ ...query, limit, ...(isOnlyOwn && { caller: by.id }) });
+      return withStopped(options, found.map(toRun));
     },
     async get(by, id) {
       const run = await find.toRead(by, id);
@@ -68,7 +86,8 @@ export function runsApi(options: RunsApiOptions): Runs {
         run.output === undefined ? undefined : journal.value(run.output),
         options.doubtsOf(run),
       ]);
-      return { ...toRun(run), input: input ?? null, ...(output !== undefined && { output }), doubts };
+      const [marked = toRun(run)] = await withStopped(options, [toRun(run)]);
+      return { ...marked, input: input ?? null, ...(output !== undefined && { output }), doubts };
     },
     events: async (by, id, after) => journal.entries((await find.toRead(by, id)).id, after),
     async settled(by, id, signal) {

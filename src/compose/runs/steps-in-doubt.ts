@@ -23,7 +23,9 @@ export async function doubtsOf(run: StoredRun, { journal, audit }: DoubtParts): 
   return Promise.all(
     [...open.values()].map(async ({ path, at, detail: { tool, callId } }) => {
       const records = await audit.search({ callId, since: run.startedAt, limit: MAX_RECORDS });
-      return { path, tool, callId, since: at, records: records as unknown as readonly JsonObject[] };
+      // The doubt itself is written when a later process resumes the run.
+      const { at: since } = records.find(({ phase }) => phase === 'intent') ?? { at };
+      return { path, tool, callId, since, records: records as unknown as readonly JsonObject[] };
     }),
   );
 }

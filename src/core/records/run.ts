@@ -55,6 +55,8 @@ export interface Run {
   readonly endedAt?: number;
   /** The time of the next wake-up, of a run that waits. */
   readonly wakeAt?: number;
+  /** The run is due, but no living process executes it. The embedded store alone knows that. */
+  readonly stopped?: true;
   readonly error?: RunError;
 }
 

@@ -50,6 +50,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
       claim: (options) => use(({ runQueue }) => runQueue.claim(options)),
       heartbeat: (owner, claimed) => use(({ runQueue }) => runQueue.heartbeat(owner, claimed)),
       release: (claimed, wakeAt) => use(({ runQueue }) => runQueue.release(claimed, wakeAt)),
+      unowned: (options) => use(({ runQueue }) => runQueue.unowned(options)),
       nextDue: () => use(({ runQueue }) => runQueue.nextDue()),
     },
     close: async () => (await opening)?.close(),

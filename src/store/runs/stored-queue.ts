@@ -12,6 +12,7 @@ import { countRunChange, runTable, valuesIn } from './run-tables.ts';
 const LEASE_MS = 60_000;
 const ANY = { raw: '1 = 1' };
 const MANY = 500;
+const NO_OWNER: RunOwner = { id: '', pid: 0, startedAt: '' };
 
 /** A run that may be claimed, with the owner that it must still have then. */
 interface Candidate {
@@ -59,6 +60,9 @@ export function storedQueue(statements: Statements, clock: Clock): RunQueue {
         sql`DELETE FROM ${leases} WHERE name = ${lease.name} AND holder = ${lease.holder}`,
         countRunChange(statements),
       ]);
+    },
+    async unowned(options) {
+      return (await candidatesOf(statements, { ...options, owner: NO_OWNER })).map(({ id }) => id);
     },
     async nextDue() {
       const [row] = await statements.read(
