@@ -30,3 +30,16 @@ verifies('W6', '`lint` names file, line, column, code and fix, and exits with 1 
   expect((await heddle(['doctor'])).stdout).toMatch(/✗ .*broken/);
   expect(calls()).toEqual([]);
 });
+
+verifies('W6', '`lint` checks the files of an untrusted project, and `run` names `heddle trust`', async () => {
+  const { heddle, calls } = await workflowDesk({ bad: BAD });
+  await heddle(['trust', '--forget']);
+  const linted = await heddle(['lint']);
+  expect([linted.code, linted.stdout]).toEqual([1, expect.stringMatching(/bad\.yaml:3:\d+: error STEP_UNKNOWN/)]);
+  const run = await heddle(['run', 'bad']);
+  expect([run.code, run.stderr]).toEqual([
+    3,
+    expect.stringMatching(/WORKFLOW_INVALID: .*untrusted[\s\S]*heddle trust/),
+  ]);
+  expect(calls()).toEqual([]);
+});

@@ -1,12 +1,13 @@
 import { HeddleError } from '../../core/errors.ts';
-import type { LintReport } from '../../core/records/workflow.ts';
+import type { LintReport, WorkflowSummary } from '../../core/records/workflow.ts';
 import type { WorkflowChoice } from '../../core/records/workflow-api.ts';
-import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printLint } from '../runs/print-workflow.ts';
+import { explainUntrusted, untrustedError, untrustedWorkflows } from '../runs/untrusted-workflows.ts';
 import { workflowChoice } from '../runs/workflow-choice.ts';
 import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
@@ -14,7 +15,7 @@ import { withRunningHeddle } from '../with-heddle.ts';
 export const lint: Command = {
   summary: 'Check workflows: references, types, tools, limits and secrets. Calls no tool; exits with 1 on errors.',
   usage: 'heddle lint [<name | file.yaml | file.json> …]',
-  notes: ['Without a name it checks every workflow of the configuration.'],
+  notes: ['Without a name it checks every workflow of the configuration, those of an untrusted project included.'],
   examples: ['heddle lint', 'heddle lint .heddle/workflows/digest.yaml', 'heddle lint research-digest --json'],
   maxPositionals: Number.POSITIVE_INFINITY,
   options: { config: CONFIG_OPTION, 'trust-project': TRUST_OPTION, ...GATEWAY_OPTIONS, json: JSON_OPTION },
@@ -24,11 +25,15 @@ export const lint: Command = {
     const signal = untilInterrupted();
     const by = localCaller();
     const reports = await withRunningHeddle(input, runOptions(input), async ({ workflows }) => {
-      const chosen = words.length > 0 ? given : (await workflows.list(by)).map(({ name }) => name);
+      const chosen = words.length > 0 ? given : await everyWorkflow(await workflows.list(by), input);
       const all: LintReport[] = [];
       for (const one of chosen) {
         if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
-        all.push(await workflows.lint(by, one, signal));
+        all.push(
+          await workflows.lint(by, one, signal).catch(async (thrown) => {
+            throw typeof one === 'string' ? await explainUntrusted(thrown, one, input) : thrown;
+          }),
+        );
       }
       return all;
     });
@@ -38,3 +43,11 @@ export const lint: Command = {
     return reports.some(({ problems }) => problems.some(({ level }) => level === 'error')) ? 1 : 0;
   },
 };
+
+/** Returns the workflows of the configuration, and the untrusted files of the project. No code of them is run. */
+async function everyWorkflow(known: readonly WorkflowSummary[], input: Input): Promise<readonly WorkflowChoice[]> {
+  const untrusted = await untrustedWorkflows(input);
+  const code = untrusted.find(({ file }) => file.endsWith('.ts'));
+  if (code) throw untrustedError(code);
+  return [...known.map(({ name }) => name), ...untrusted.map(({ file, text }) => ({ file, text }))];
+}

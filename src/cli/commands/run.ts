@@ -15,6 +15,7 @@ import { notice, print } from '../print/print-line.ts';
 import { printPlan } from '../runs/print-workflow.ts';
 import { type RunSite, type RunToStart, runWorkflow, startAtTerminal } from '../runs/run-at-terminal.ts';
 import { lintError } from '../runs/run-errors.ts';
+import { explainUntrusted } from '../runs/untrusted-workflows.ts';
 import { workflowChoice } from '../runs/workflow-choice.ts';
 import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
@@ -70,6 +71,9 @@ export const runWorkflowCommand: Command = {
     const by = localCaller();
     return withRunningHeddle(input, runOptions(input), async (heddle) => {
       if (format !== undefined) return exportChart(heddle, by, workflow);
+      await heddle.workflows.get(by, workflow).catch(async (thrown) => {
+        throw typeof workflow === 'string' ? await explainUntrusted(thrown, workflow, input) : thrown;
+      });
       const bound = await bindInput(heddle, by, { workflow, typed, word });
       return act(heddle, { by, input, workflow, bound });
     });
@@ -94,7 +98,9 @@ interface TypedInput {
 /** Converts the typed arguments with the input schema of the workflow. */
 async function bindInput(heddle: CommandHeddle, by: Caller, { workflow, typed, word }: TypedInput) {
   if (typed.named.size === 0) return typed.whole;
-  const { name, input: inputSchema } = await heddle.workflows.get(by, workflow);
+  const { name, input: schema } = await heddle.workflows.get(by, workflow);
+  // A misspelt name of an optional input would be ignored. `--input` passes any name.
+  const inputSchema = schema.properties === undefined ? schema : { additionalProperties: false, ...schema };
   return bindArguments(typed, {
     name: word,
     inputSchema,

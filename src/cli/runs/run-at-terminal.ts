@@ -1,4 +1,5 @@
 import type { Caller, JsonObject } from '../../core/call.ts';
+import { ERRORS } from '../../core/error-codes.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { withPlainNumbers } from '../../core/exact-numbers.ts';
 import type { Run, RunOptions, RunResult } from '../../core/records/run.ts';
@@ -6,10 +7,11 @@ import type { RunInputRequest, WorkflowChoice } from '../../core/records/workflo
 import { decideAtTerminal } from '../approvals/decide-at-terminal.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { printJson } from '../print/print-json.ts';
+import { notice } from '../print/print-line.ts';
 import { printText } from '../print/print-result.ts';
 import { followRun } from './follow-run.ts';
 import { watchInterrupts } from './interrupt-run.ts';
-import { endedError, inDoubt, leftRun, stillWaiting } from './run-errors.ts';
+import { endedError, inDoubt, stillWaiting } from './run-errors.ts';
 import { type RunProgress, showRunProgress } from './show-progress.ts';
 
 /** The command that starts or follows a run. */
@@ -86,18 +88,25 @@ export async function followToEnd(
       signal: interrupts.left,
       decide: (approval, signal) => decide(site, approval, signal),
     }).catch((thrown) => {
-      if (HeddleError.from(thrown).code === 'CALL_CANCELLED') throw leftRun(id); // Ctrl-C at a prompt.
+      if (HeddleError.from(thrown).code === 'CALL_CANCELLED') return { kind: 'left' } as const; // Ctrl-C at a prompt.
       throw thrown;
     });
     if (end.kind === 'in-doubt') throw inDoubt(id, end.paths);
     if (end.kind === 'approval') throw stillWaiting(id, end.approval);
-    if (end.kind === 'left') throw leftRun(id);
+    if (end.kind === 'left') return leaveRun(id);
     printRunResult(end.result, json);
     if (end.result.success) return 0;
     throw endedError(end.result, workflow);
   } finally {
     interrupts.close();
   }
+}
+
+/** Says how to go on with a run that the user has left. Returns the exit code of an interrupt. */
+function leaveRun(id: string): number {
+  notice(`You left the run ${id}, which has not ended.`);
+  notice(`\`heddle runs resume ${id}\` goes on with it if no gateway does, and \`heddle runs cancel ${id}\` ends it.`);
+  return ERRORS.CALL_CANCELLED.exit;
 }
 
 /** Prints the whole result as JSON, or the output: text as it is, any other value as JSON. */

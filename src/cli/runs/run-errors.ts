@@ -47,9 +47,3 @@ export const stillWaiting = (run: string, approval: string): HeddleError =>
     fix: `Run \`heddle approvals approve ${approval}\` in a terminal, then \`heddle runs resume ${run}\`.`,
     details: { run, approval },
   });
-
-export const leftRun = (run: string): HeddleError =>
-  new HeddleError('CALL_CANCELLED', `The run ${run} has not ended.`, {
-    fix: `Run \`heddle runs resume ${run}\` to go on with it, or \`heddle runs cancel ${run}\` to end it.`,
-    details: { run },
-  });
