@@ -108,6 +108,15 @@ verifies('W6', 'refuses to register an invalid, a known or a foreign workflow, e
   await expect(heddle.workflows.get(ada, 'good')).rejects.toMatchObject(gone);
 });
 
+verifies('W6', 'names the tool that was meant, at the line of the unknown one', async () => {
+  const { heddle } = await heddleWith();
+  const text = 'heddle: 1\nname: typo\nsteps:\n  - id: a\n    tool: demo.ecko\n    input: {}\n';
+  const { problems } = await heddle.workflows.lint(ada, { text, file: 'typo.yaml' }, never());
+  expect(problems).toMatchObject([
+    { code: 'TOOL_UNKNOWN', fix: 'Did you mean demo.echo?', at: { file: 'typo.yaml', line: 5, column: 11 } },
+  ]);
+});
+
 verifies('W6', 'checks, plans and draws a workflow without a call', async () => {
   const { heddle, calls } = await heddleWith({ mode: 'open', permissions: { ask: ['mcp__demo__write'] } });
   const value = flow('plans', [

@@ -1,4 +1,5 @@
 import type { Caller, JsonObject, Target } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { DryRun, LintReport } from '../../core/records/workflow.ts';
 import type { Decide } from '../../govern/decide.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
@@ -11,8 +12,8 @@ import type { ValidWorkflow, WorkflowLibrary } from './workflow-library.ts';
 
 export interface ExamineOptions {
   readonly library: WorkflowLibrary;
-  /** Finds a tool as a call of `by` would; undefined if there is none. */
-  readonly describe: (by: Caller, tool: string, signal: AbortSignal) => Promise<Target | undefined>;
+  /** Finds a tool as a call of `by` would. Throws if there is none. */
+  readonly describe: (by: Caller, tool: string, signal: AbortSignal) => Promise<Target>;
   readonly decide: Decide;
   readonly clock: () => number;
 }
@@ -69,10 +70,17 @@ async function contextOf(
   const known = library.all();
   const find = (name: string) => known.get(name)?.workflow;
   const names = [...new Set(workflow ? namesReached(workflow, find) : [])];
-  const found = new Map(
-    await Promise.all(names.map(async (name) => [name, await describe(by, name, signal)] as const)),
-  );
-  return { describe: (tool) => found.get(tool), workflow: find, places };
+  const found = new Map<string, Target>();
+  const fixes = new Map<string, string>();
+  async function look(name: string): Promise<void> {
+    try {
+      found.set(name, await describe(by, name, signal));
+    } catch (thrown) {
+      fixes.set(name, HeddleError.from(thrown).fix);
+    }
+  }
+  await Promise.all(names.map(look));
+  return { describe: (tool) => found.get(tool), fixFor: (tool) => fixes.get(tool), workflow: find, places };
 }
 
 function namesReached(workflow: Workflow, find: (name: string) => Workflow | undefined): readonly string[] {

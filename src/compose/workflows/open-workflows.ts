@@ -51,7 +51,7 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
     registered,
     visibleTo: visibleNames(parts),
     publish: publisher(parts, library.refresh),
-    describe: (by, tool, signal) => parts.browse.describe(by, tool, signal).catch(() => undefined),
+    describe: (by, tool, signal) => parts.browse.describe(by, tool, signal),
     decide: (by, target, sent) => active().decide(by, target, sent),
     clock: wallClock,
     audited: audited('workflows'),

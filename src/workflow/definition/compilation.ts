@@ -1,4 +1,5 @@
 import type { Json } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
 import type { WorkflowPlace, WorkflowProblem } from '../../core/records/workflow.ts';
 import type { Retry, Step, StepBase, Workflow } from './canonical.ts';
 import type { ReadDefinition } from './source/read-source.ts';
@@ -54,8 +55,8 @@ export interface Compilation {
   from<T extends object>(at: SourceValue, node: T): T;
 }
 
-/** Returns the place of a canonical node in its source; undefined if it has none. */
-export type Places = (node: object) => WorkflowPlace | undefined;
+/** Returns the place of a canonical node, or of the first of these keys that is written in it; undefined if it has none. */
+export type Places = (node: object, ...keys: readonly string[]) => WorkflowPlace | undefined;
 
 export interface OpenCompilation {
   compilation(how: Omit<Compilation, 'report' | 'from'>): Compilation;
@@ -82,9 +83,12 @@ export function openCompilation({ locate }: Pick<ReadDefinition, 'locate'>): Ope
     compilation: (how) => ({ ...how, report, from }),
     report,
     problems,
-    places: (node) => {
+    places: (node, ...keys) => {
       const origin = origins.get(node);
-      return origin && locate(origin.path);
+      if (!origin) return undefined;
+      const { value, path } = origin;
+      const key = isObject(value) ? keys.find((one) => Object.hasOwn(value, one)) : undefined;
+      return locate(key === undefined ? path : [...path, key]);
     },
     originOf: (node) => origins.get(node),
   };

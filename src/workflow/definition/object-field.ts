@@ -11,7 +11,12 @@ interface ObjectOptions<R> {
   /** Accepts `tool_name` for `toolName`. */
   readonly snakeCase?: boolean;
   readonly about?: string;
+  /** A value for the hint of a wrong one: `{max: 3}`. */
+  readonly example?: string;
 }
+
+const expectedOf = ({ of, example }: ObjectOptions<string>): string =>
+  example === undefined ? `an object: ${of}` : `an object such as \`${example}\``;
 
 /** An object with known keys. It is undefined if a required key is missing or wrong. */
 export function objectField<F extends SourceFields, R extends keyof F & string>(
@@ -21,7 +26,7 @@ export function objectField<F extends SourceFields, R extends keyof F & string>(
   return {
     schema: objectSchema(fields, options),
     read(at) {
-      if (!isObject(at.value)) return refuse(at, `an object: ${options.of}`);
+      if (!isObject(at.value)) return refuse(at, expectedOf(options));
       const written = writtenKeys(at, at.value, fields, options);
       const values: Record<string, unknown> = {};
       for (const [key, value] of written) {

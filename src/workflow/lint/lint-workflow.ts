@@ -14,7 +14,12 @@ import { type LintPlace, walkScopes } from './walk-scopes.ts';
 
 const MAX_PROBLEMS = 200;
 
+/** The keys of the tool of a step, in both forms. */
+const TOOL_KEYS = ['tool', 'toolName', 'tool_name'];
+
 export interface LintContext extends EstimateContext {
+  /** Returns what to do about a tool that is not found, such as the name that was meant. */
+  readonly fixFor?: ((tool: string) => string | undefined) | undefined;
   /** The place of a node in the source. */
   readonly places: Places;
 }
@@ -23,12 +28,13 @@ export interface LintContext extends EstimateContext {
 export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<LintReport, 'problems' | 'estimate'> {
   const problems: WorkflowProblem[] = [];
   const known = remembered(context.describe);
-  const schemas: SchemaContext = { form: workflow.form, describe: known };
+  const schemas = { form: workflow.form, describe: known, fixFor: context.fixFor };
   const reads = { ...schemas, ids: new Set([...stepsIn(workflow.steps)].map(({ id }) => id)) };
 
   function report(place: LintPlace, finding: LintFinding, node?: object): void {
     if (problems.length >= MAX_PROBLEMS) return;
-    const at = (node && context.places(node)) ?? (place.step && context.places(place.step));
+    const keys = finding.code === 'TOOL_UNKNOWN' ? TOOL_KEYS : [];
+    const at = (node && context.places(node, ...keys)) ?? (place.step && context.places(place.step, ...keys));
     problems.push({ ...finding, ...(place.path !== '' && { path: place.path }), ...(at && { at }) });
   }
 
@@ -68,20 +74,24 @@ function remembered(describe: DescribeTool): DescribeTool {
 }
 
 /** Checks the tools of code, the workflow that a step calls, and that it does not lead back to its own. */
-function checkCalled(step: Step, name: string, { describe, workflow }: EstimateContext): readonly LintFinding[] {
+function checkCalled(step: Step, name: string, context: LintContext): readonly LintFinding[] {
+  const { workflow } = context;
   const cycle = workflow && cycleThrough(step, name, workflow);
   if (cycle) return [cyclicWorkflow(cycle)];
-  if (step.kind === 'code') return step.tools.flatMap((tool) => checkTool(tool, describe));
+  if (step.kind === 'code') return step.tools.flatMap((tool) => checkTool(tool, context));
   if (step.kind !== 'workflow' || !workflow || workflow(step.workflow)) return [];
   const message = `There is no workflow \`${step.workflow}\`.`;
   return [{ level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name, or add it to your workflows.' }];
 }
 
-function checkTool(tool: string, describe: DescribeTool): readonly LintFinding[] {
+type ToolContext = Pick<LintContext, 'describe' | 'fixFor'>;
+
+function checkTool(tool: string, { describe, fixFor }: ToolContext): readonly LintFinding[] {
   const target = describe(tool);
   if (!target) {
     const message = `There is no tool \`${tool}\` that you may call.`;
-    return [{ level: 'error', code: 'TOOL_UNKNOWN', message, fix: `Run \`heddle search ${tool}\` to find its name.` }];
+    const fix = fixFor?.(tool) ?? `Run \`heddle search ${tool}\` to find its name.`;
+    return [{ level: 'error', code: 'TOOL_UNKNOWN', message, fix }];
   }
   if (target.invalid === undefined) return [];
   const message = `The tool \`${tool}\` cannot be called: ${target.invalid}`;
@@ -90,12 +100,13 @@ function checkTool(tool: string, describe: DescribeTool): readonly LintFinding[]
 
 function checkUse(
   { scope }: LintPlace,
-  { tool, input }: ToolUse,
-  context: SchemaContext,
+  use: ToolUse,
+  context: SchemaContext & ToolContext,
 ): readonly { readonly finding: LintFinding; readonly node?: object }[] {
-  const unusable = checkTool(tool, context.describe);
+  const { tool, input } = use;
+  const unusable = checkTool(tool, context);
   const schema = context.describe(tool)?.definition.inputSchema;
-  if (unusable.length > 0 || !isObject(schema)) return unusable.map((finding) => ({ finding }));
+  if (unusable.length > 0 || !isObject(schema)) return unusable.map((finding) => ({ finding, node: use }));
   return checkMapping(input, schema, { context, scope, tool }).map(({ node, ...problem }) => ({
     finding: { level: 'error', ...problem },
     ...(node && { node }),

@@ -66,6 +66,14 @@ describe('parallel', () => {
     expect(end.durable.time).toBe(5);
   });
 
+  verifies('W3', 'majority: a branch that was outvoted is no error in the log', async () => {
+    const votes = { a: { result: { v: 2 } }, b: { result: { v: 1 }, afterMs: 1 }, c: { result: { v: 1 }, afterMs: 2 } };
+    const end = await run([parallel('majority', 'winner')], world(votes));
+    const message = 'The branch a was outvoted, and its result is discarded.';
+    expect(end.durable.logs).toContainEqual(expect.objectContaining({ path: 'p/a', type: 'skip', message }));
+    expect(end.durable.logs).not.toContainEqual(expect.objectContaining({ type: 'error' }));
+  });
+
   verifies('W3', 'majority: without one it fails with the tally, not with the values', async () => {
     const of = world({ a: { result: { v: 'secret' } }, b: { result: { v: 2 } }, c: FAILED });
     const end = await run([parallel('majority', 'winner')], of);

@@ -87,12 +87,15 @@ function collect(ends: readonly BranchEnd[], shape: ParallelStep['shape']): Step
 function reportDiscarded({ execution, step, ends, decided = [] }: ParallelEnd): readonly string[] {
   const isLate = (end: BranchEnd) => step.mode !== 'all' && end.last !== undefined;
   const acted = ends.filter((end) => !decided.includes(end.id) && (end.failure?.mayHaveActed || isLate(end)));
-  for (const { id, frame, failure } of acted) {
+  const winning = ends.find(({ id }) => id === decided[0])?.vote;
+  for (const { id, frame, failure, vote } of acted) {
     const place = failure?.error.path ?? frame.path;
+    const isOutvoted = step.mode === 'majority' && vote !== winning;
+    const lost = isOutvoted ? 'was outvoted' : 'ended after the step was decided';
     const message = failure
       ? `The branch ${id} was cancelled, and its call at ${place} may have had effects.`
-      : `The branch ${id} ended too late, and its result is discarded.`;
-    execution.durable.log(frame.path, { stepId: id, type: 'error', message });
+      : `The branch ${id} ${lost}, and its result is discarded.`;
+    execution.durable.log(frame.path, { stepId: id, type: failure ? 'error' : 'skip', message });
   }
   return acted.map(({ id }) => id);
 }

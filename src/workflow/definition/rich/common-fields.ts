@@ -39,7 +39,7 @@ const retryFields = objectField(
     jitter: flagField('Spreads the waits at random. Default: true.'),
     on: listField(textField({ max: 64, is: 'an error code' }), { min: 1, max: 50 }),
   },
-  { required: ['max'], of: '`retry`', about: 'Repeats calls that are safe to repeat.' },
+  { required: ['max'], of: '`retry`', about: 'Repeats calls that are safe to repeat.', example: '{max: 3}' },
 );
 
 export const retry: SourceField<Retry> = namedField('retry', (at) => {

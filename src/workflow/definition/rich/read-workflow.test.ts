@@ -200,6 +200,13 @@ for (const [name, steps, code] of WRONG) {
   });
 }
 
+verifies('W1', 'shows how `retry` is written to one who gives a number', () => {
+  const { problems } = compile('  - { id: a, tool: s.t, retry: 3 }');
+  expect(problems).toMatchObject([
+    { message: '`retry` is `3`, not an object such as `{max: 3}`.', fix: 'Write an object such as `{max: 3}`.' },
+  ]);
+});
+
 verifies('W1', 'lets the cases of a switch and separate bodies use one id', () => {
   const body = '[{ id: x, tool: s.t }]';
   const steps = `  - { id: a, switch: [{ when: "true", then: ${body} }, { when: "true", then: ${body} }], else: ${body} }\n`;
