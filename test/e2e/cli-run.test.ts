@@ -75,5 +75,8 @@ verifies('W4', 'a running gateway executes runs of commands: followed, detached,
   const asks = await terminal(one, ['run', 'asks'], WIDE);
   await asks.type('Approve it? [y/N]', 'y');
   expect(await asks.ended()).toBe(0);
+  const waits = await one.heddle(['run', 'asks']);
+  const [, id = ''] = /The run (\S+) waits/.exec(waits.stderr) ?? [];
+  expect(await one.heddle(['runs', 'cancel', id])).toMatchObject({ code: 0, stdout: `${id} is cancelled.\n` });
   expect(one.calls()).toHaveLength(3);
 });

@@ -27,6 +27,7 @@ verifies('W6', '`lint` names file, line, column, code and fix, and exits with 1 
   expect([all.code, names.sort()]).toEqual([1, ['bad', 'broken', 'good']]);
   const broken = await heddle(['lint', '.heddle/workflows/broken.yaml']);
   expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/broken\.yaml:3:\d+: error /)]);
+  expect(broken.stdout).not.toContain('a run makes');
   expect((await heddle(['doctor'])).stdout).toMatch(/✗ .*broken/);
   expect(calls()).toEqual([]);
 });

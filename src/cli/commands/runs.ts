@@ -205,8 +205,9 @@ async function executes({ heddle, by }: Site, id: string): Promise<boolean> {
     await heddle.runs.resume(by, id);
     return true;
   } catch (thrown) {
-    if (HeddleError.from(thrown).code === 'RUN_OWNED') return false;
-    throw thrown;
+    if (HeddleError.from(thrown).code !== 'RUN_OWNED') throw thrown;
+    // It may have ended meanwhile: then its end is printed.
+    return ENDED_STATUSES.includes((await heddle.runs.get(by, id)).status);
   }
 }
 

@@ -34,7 +34,9 @@ export function printLint({ name, problems, estimate }: LintReport): void {
   const errors = problems.filter(({ level }) => level === 'error').length;
   const warnings = problems.length - errors;
   const found = problems.length === 0 ? 'no problem' : `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
-  print(`${name}: ${found}; ${estimateText(estimate)}`);
+  // A workflow that cannot be read has no estimate.
+  const hasEstimate = errors === 0 || estimate.maxCalls !== 0;
+  print(`${name}: ${found}${hasEstimate ? `; ${estimateText(estimate)}` : ''}`);
 }
 
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;

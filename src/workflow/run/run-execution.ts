@@ -178,7 +178,7 @@ const TIMED_OUT: RunStop = {
   status: 'failed',
   error: {
     code: 'TIMEOUT',
-    message: 'The run did not end within its `timeoutMs`.',
+    message: 'The run did not end within its timeout.',
     fix: 'Give it more time, or find out why it takes longer.',
   },
 };
