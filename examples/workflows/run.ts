@@ -8,7 +8,12 @@ import { openHeddle } from 'heddle';
 
 const here = import.meta.dirname;
 const folder = await mkdtemp(join(tmpdir(), 'heddle-example-'));
-const { mcpServers, permissions } = JSON.parse(await readFile(join(here, 'heddle.json'), 'utf8'));
+const { mcpServers: written, permissions } = JSON.parse(await readFile(join(here, 'heddle.json'), 'utf8'));
+// Relative paths in a configuration that a program passes are those of its own working folder.
+const args = (name: string) => [join(here, 'demo-server.mjs'), name];
+const mcpServers = Object.fromEntries(
+  Object.entries<object>(written).map(([name, entry]) => [name, { ...entry, args: args(name) }]),
+);
 const heddle = await openHeddle({ cwd: here, config: { mcpServers, permissions }, store: join(folder, 'heddle.db') });
 
 /** Runs a workflow and returns its result. */
