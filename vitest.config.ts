@@ -3,9 +3,24 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 // The test files of these folders share processes, which takes half the time. Their tests keep no state in modules.
-const SHARED = ['catalog', 'cel', 'compose', 'config', 'core', 'govern', 'schema', 'translate', 'workflow'].map(
-  (folder) => `src/${folder}/**/*.test.ts`,
-);
+const SHARED = [
+  'catalog',
+  'cel',
+  'cli',
+  'compose',
+  'config',
+  'console',
+  'core',
+  'egress',
+  'gateway',
+  'govern',
+  'library',
+  'schema',
+  'store',
+  'translate',
+  'wire',
+  'workflow',
+].map((folder) => `src/${folder}/**/*.test.ts`);
 
 export default defineConfig({
   test: {
