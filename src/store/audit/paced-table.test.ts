@@ -65,3 +65,15 @@ verifies('G11', 'pauses nineteen times as long while the log grows by thousands 
   await read();
   expect(pauses).toEqual([190]);
 });
+
+verifies('G11', 'reads 25 records at a time while records are written, and all of them', async () => {
+  const { store, paced } = await opened();
+  for (let count = 0; count < 1_499; count++) store.audit.append(recordOf());
+  await store.audit.appendDurably(recordOf());
+  const sizes: number[] = [];
+  for await (const batch of readAudit(paced, {}, { order: 'newest' })) {
+    sizes.push(batch.length);
+    if (sizes.length < 3) await store.audit.appendDurably(recordOf());
+  }
+  expect(sizes).toEqual([500, 500, 25, 25, 450]);
+});

@@ -5,10 +5,13 @@ import type { SealedRow } from '../tables.ts';
 import { conditionsOf, rowMatcher } from './matches-search.ts';
 
 /** Reads an audit table, here or in a thread. */
-export type AuditTable = Pick<Statements, 'schema' | 'read'>;
+export interface AuditTable extends Pick<Statements, 'schema' | 'read'> {
+  /** Ids of one read, which may change between two reads. Default: 500. */
+  readonly window?: number;
+}
 
-/** Ids of one read. Short reads let the writer move its log into the database meanwhile. */
-const WINDOW = 500;
+/** Short reads let the writer move its log into the database meanwhile. */
+export const WINDOW = 500;
 /** `since` and `until` stay exact while clocks are set back by at most this time. */
 const CLOCK_MARGIN_MS = 2 * 3_600_000;
 const COLUMNS = 'id, segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail';
@@ -51,7 +54,14 @@ export async function* readAudit(
   const direction = order === 'newest' ? 'DESC' : 'ASC';
   const started = startingAt(start);
   let left = query.limit ?? Number.POSITIVE_INFINITY;
-  for (const [from, to] of windowsOf({ first: bounds.first, last, size: WINDOW }, order)) {
+  const range: IdRange = {
+    first: bounds.first,
+    last,
+    get size() {
+      return table.window ?? WINDOW;
+    },
+  };
+  for (const [from, to] of windowsOf(range, order)) {
     const rows = await table.read({
       sql: `SELECT ${COLUMNS} FROM ${table.schema}.audit WHERE id >= ? AND id <= ?${conditions.sql}${also.sql} ORDER BY id ${direction}`,
       values: [from, to, ...conditions.values, ...also.values],
@@ -108,7 +118,7 @@ async function firstSince(table: AuditTable, ids: { first: number; last: number 
   return low;
 }
 
-/** Ids of a table, to be read in parts of `size`. */
+/** Ids of a table, to be read in parts of `size`, which is read anew for each part. */
 export interface IdRange {
   readonly first: number;
   readonly last: number;
@@ -117,11 +127,20 @@ export interface IdRange {
 
 /** Divides a range of ids into parts, from its newest or its oldest id on. */
 export function* windowsOf(
-  { first, last, size }: IdRange,
+  range: IdRange,
   order: 'newest' | 'written',
 ): Generator<readonly [from: number, to: number]> {
-  if (order === 'newest') for (let to = last; to >= first; to -= size) yield [Math.max(first, to - size + 1), to];
-  else for (let from = first; from <= last; from += size) yield [from, Math.min(last, from + size - 1)];
+  let { first, last } = range;
+  while (first <= last) {
+    const { size } = range;
+    if (order === 'newest') {
+      yield [Math.max(first, last - size + 1), last];
+      last -= size;
+    } else {
+      yield [first, Math.min(last, first + size - 1)];
+      first += size;
+    }
+  }
 }
 
 /** Converts a row as the drivers return it: Postgres gives 64-bit integers as text. */
