@@ -120,7 +120,7 @@ describe('heddle audit', () => {
       [simulate, 19],
       [['version'], getPriority()],
     ] as const) {
-      const { stderr } = await here.heddle(args, { env });
+      const { stderr } = await here.heddle(args, { env, spawned: true });
       expect([args, stderr.match(/priority (-?\d+)/)?.[1]]).toEqual([args, String(Math.max(getPriority(), priority))]);
     }
   });

@@ -104,9 +104,9 @@ describe('output', () => {
     const { heddle } = project(CONFIG);
     const paint = '\u001b[';
     for (const args of [['doctor'], ['list', 'tools'], ['describe', 'odd.echo'], ['lst']]) {
-      const plain = await heddle(args, { env: { NO_COLOR: '1', FORCE_COLOR: '' } });
-      const piped = await heddle(args);
-      const forced = await heddle(args, { env: { FORCE_COLOR: '1' } });
+      const plain = await heddle(args, { env: { NO_COLOR: '1', FORCE_COLOR: '' }, spawned: true });
+      const piped = await heddle(args, { spawned: true });
+      const forced = await heddle(args, { env: { FORCE_COLOR: '1' }, spawned: true });
       expect(plain.stdout + plain.stderr + piped.stdout + piped.stderr).not.toContain(paint);
       expect(forced.stdout + forced.stderr).toContain(paint);
     }

@@ -9,11 +9,14 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { recordTrust } from '../../src/config/sources/trust-book.ts';
 import { homeFolder } from '../../src/files/home-folder.ts';
 import { until } from '../until.ts';
+import { runInProcess } from './run-in-process.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const BIN = join(ROOT, 'bin', 'heddle');
 /** The folder of the test servers. */
 export const SERVERS = join(ROOT, 'test', 'servers');
+/** Commands that lower the priority of their process. */
+const LOWER_PRIORITY = /^audit\b|^policy simulate\b/;
 
 export interface Outcome {
   readonly code: number | null;
@@ -26,6 +29,8 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Called with the running child process. */
   readonly meanwhile?: (child: ChildProcess) => Promise<void>;
+  /** True if the command has to be a child process. */
+  readonly spawned?: boolean;
 }
 
 export interface RunningUp {
@@ -42,6 +47,7 @@ export interface Project {
   readonly folder: string;
   readonly home: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Runs a command: in this process if that makes no difference, else as a child process. */
   heddle(args: readonly string[], options?: RunOptions): Promise<Outcome>;
   /** Starts `heddle up --json` and resolves once it is ready. */
   up(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningUp>;
@@ -76,8 +82,11 @@ export function project(
     folder,
     home,
     env,
-    async heddle(args, { stdin = '', env: extra, meanwhile } = {}) {
+    async heddle(args, { stdin = '', env: extra, meanwhile, spawned } = {}) {
       await agree();
+      const needsChild = spawned || stdin !== '' || meanwhile || LOWER_PRIORITY.test(args.join(' '));
+      const here = needsChild ? undefined : runInProcess(args, { cwd: folder, env: { ...env, ...extra } });
+      if (here) return here;
       const child = start(args, extra);
       child.stdin.on('error', () => {}).end(stdin);
       const ended = once(child, 'close');
