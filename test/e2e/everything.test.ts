@@ -95,11 +95,32 @@ async function openBehind(connect: (place: Endpoint) => Promise<SdkClient>) {
   return { client, received };
 }
 
+/** Expects the progress of a long operation, and that its cancellation reaches the server. */
+async function expectProgressAndCancellation({ client, received }: Awaited<ReturnType<typeof openBehind>>) {
+  for (const server of ['stdio', 'http']) {
+    const tool = `mcp__${server}__trigger-long-running-operation`;
+    const steps: unknown[] = [];
+    const onprogress = (step: unknown) => void steps.push(step);
+    await client.call(tool, { duration: 0.3, steps: 3 }, { onprogress });
+    expect(steps).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
+    const before = (received[server] as () => string)().split('notifications/cancelled').length;
+    const abort = new AbortController();
+    const watching = { signal: abort.signal, onprogress: () => abort.abort() };
+    await expect(client.call(tool, { duration: 60, steps: 600 }, watching)).rejects.toBeDefined();
+    const cancelled = () => (received[server] as () => string)().split('notifications/cancelled').length > before;
+    await until(`${server} has the cancellation`, cancelled);
+    expect(await client.call(`mcp__${server}__get-sum`, { a: 1, b: 1 })).toMatchObject({
+      content: [{ type: 'text' }],
+    });
+  }
+}
+
 describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up', (name, connect) => {
   const bare = ({ name: _, execution: __, ...rest }: Input) => rest; // 2026-07-28 has no `execution`.
 
-  verifies('P1', 'gets the tools and results of a direct connection', async () => {
-    const { client } = await openBehind(connect);
+  verifies('P1', 'gets the tools, results and progress of a direct connection, and can cancel', async () => {
+    const behind = await openBehind(connect);
+    const { client } = behind;
     const listed = await client.list();
     for (const server of ['stdio', 'http']) {
       const other = await openDirect(name, server);
@@ -115,25 +136,6 @@ describe.each(SDK_CLIENTS)('%s, with the reference server behind heddle up', (na
         expect([server, tool, comparable(tool, through)]).toEqual([server, tool, comparable(tool, straight)]);
       }
     }
-  });
-
-  verifies('P1', 'gets the progress of a long operation, and its cancellation reaches the server', async () => {
-    const { client, received } = await openBehind(connect);
-    for (const server of ['stdio', 'http']) {
-      const tool = `mcp__${server}__trigger-long-running-operation`;
-      const steps: unknown[] = [];
-      const onprogress = (step: unknown) => void steps.push(step);
-      await client.call(tool, { duration: 0.3, steps: 3 }, { onprogress });
-      expect(steps).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3 })));
-      const before = (received[server] as () => string)().split('notifications/cancelled').length;
-      const abort = new AbortController();
-      const watching = { signal: abort.signal, onprogress: () => abort.abort() };
-      await expect(client.call(tool, { duration: 60, steps: 600 }, watching)).rejects.toBeDefined();
-      const cancelled = () => (received[server] as () => string)().split('notifications/cancelled').length > before;
-      await until(`${server} has the cancellation`, cancelled);
-      expect(await client.call(`mcp__${server}__get-sum`, { a: 1, b: 1 })).toMatchObject({
-        content: [{ type: 'text' }],
-      });
-    }
+    await expectProgressAndCancellation(behind);
   });
 });

@@ -12,7 +12,7 @@ import { json, log, progress, RESULTS, vendorMeta } from './random-results.ts';
 type Carrier = 'stdio' | 'HTTP';
 type Method = keyof typeof RESULTS;
 
-const numRuns = process.env.HEDDLE_TEST_SCALE === 'full' ? 300 : 60;
+const numRuns = process.env.HEDDLE_TEST_SCALE === 'full' ? 300 : 20;
 /** Longest time to shrink a counterexample. */
 const RUNS = { numRuns, interruptAfterTimeLimit: 60_000 };
 vi.setConfig({ testTimeout: 200_000 });

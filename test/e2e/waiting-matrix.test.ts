@@ -12,10 +12,8 @@ import { temporaryFolder } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 import { endOf, type OpenForm, type TaskClient, type WaitingClient } from './waiting-clients.ts';
-import { keyOf, ROWS, type Row } from './waiting-rows.ts';
+import { ENDS, type End, keyOf, type Row, rowsOf } from './waiting-rows.ts';
 
-const TOOLS = ['approved', 'rejected', 'timed_out', 'gone', 'restarted', 'elsewhere'] as const;
-type Tool = (typeof TOOLS)[number];
 const ACCEPT = { action: 'accept', content: { approve: true } };
 const LONG_MS = 600_000;
 
@@ -50,10 +48,11 @@ const apiKey = (name: string, role: string) => ({
 });
 
 /** A running gateway, and a call of each front end that waits for its approval. */
-async function open(dialect: string, tool: Tool) {
+async function open(dialect: string, tool: End) {
+  const rows = rowsOf(tool, dialect);
   const store = await locationOf(dialect);
   const counted = join(await temporaryFolder(), 'counted');
-  const counting = { command: process.execPath, args: [join(SERVERS, 'key-counting-server.mjs'), counted, ...TOOLS] };
+  const counting = { command: process.execPath, args: [join(SERVERS, 'key-counting-server.mjs'), counted, ...ENDS] };
   const config = {
     ...(store !== undefined && { store }),
     mcpServers: { counting },
@@ -70,7 +69,7 @@ async function open(dialect: string, tool: Tool) {
         },
       ],
     },
-    gateway: { apiKeys: [...ROWS.map(({ key }) => apiKey(key, 'user')), apiKey('ops', 'approver')] },
+    gateway: { apiKeys: [...rows.map(({ key }) => apiKey(key, 'user')), apiKey('ops', 'approver')] },
   };
   const own = project({ 'heddle.json': config });
   const port = ['--port', String(await freePort())];
@@ -104,8 +103,8 @@ async function open(dialect: string, tool: Tool) {
     return { row, client, ...(await callOf(row, client, tool)) };
   }
 
-  const waiting = await Promise.all(ROWS.map(begin));
-  await until('every call has its approval', async () => (await approvals()).size === ROWS.length);
+  const waiting = await Promise.all(rows.map(begin));
+  await until('every call has its approval', async () => (await approvals()).size === rows.length);
   return {
     waiting,
     approvals,
@@ -138,13 +137,13 @@ async function open(dialect: string, tool: Tool) {
       const lines = existsSync(counted) ? readFileSync(counted, 'utf8').trim().split('\n') : [];
       return lines.sort();
     },
-    once: ROWS.map(({ key }) => `${tool} ${key}`).sort(),
-    all: (end: string) => Object.fromEntries(ROWS.map(({ label }) => [label, end])),
+    once: rows.map(({ key }) => `${tool} ${key}`).sort(),
+    all: (end: string) => Object.fromEntries(rows.map(({ label }) => [label, end])),
   };
 }
 
 /** Makes the call of a front end. A task is begun first, and followed then. */
-async function callOf(row: Row, client: WaitingClient, tool: Tool): Promise<Pick<Waiting, 'end' | 'taskId'>> {
+async function callOf(row: Row, client: WaitingClient, tool: End): Promise<Pick<Waiting, 'end' | 'taskId'>> {
   if (row.kind !== 'task') return { end: client.call(tool, row.key) };
   const { begin, get, follow } = client as TaskClient;
   const begun = await begin(tool, row.key);

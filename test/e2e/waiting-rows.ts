@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { HeddleError } from '../../src/core/errors.ts';
 import { openHeddle } from '../../src/index.ts';
+import { MEASURES } from '../limits.ts';
 import type { Endpoint } from '../servers/interactive-clients.ts';
 import { BIN, type Project, type RunningUp } from './heddle-command.ts';
 import { connectSdk, connectTasks, type WaitingClient } from './waiting-clients.ts';
@@ -50,6 +51,28 @@ function allRows(): readonly Row[] {
 }
 
 export const ROWS = allRows();
+
+/** How a waiting call ends. The order determines which front ends a test has. */
+export const ENDS = ['rejected', 'restarted', 'approved', 'timed_out', 'gone', 'elsewhere'] as const;
+export type End = (typeof ENDS)[number];
+
+/**
+ * Returns the front ends of one test: all in `npm run soak`, else seven. Each end then has each kind, era and transport,
+ * with each kind in each of its eras. The ends on SQLite together have every front end; Postgres has other pairs of kind
+ * and transport in the legacy era. Every `restarted` has a modern form over HTTP, and `rejected` a client without forms.
+ */
+export function rowsOf(end: End, dialect: string): readonly Row[] {
+  if (MEASURES) return ROWS;
+  const index = ENDS.indexOf(end) + (dialect === 'sqlite' ? 0 : 3);
+  const at = (shift: number) => TRANSPORTS.modern[(index + shift) % 3];
+  const [withSse, without] = index % 2 === 0 ? ['form', 'other'] : ['other', 'form'];
+  const keys = [
+    ...[`${withSse}-legacy-sse`, `${without}-legacy-${at(2)}`],
+    ...[`form-modern-${at(2)}`, `other-modern-${at(0)}`, `task-modern-${at(1)}`],
+    ...['library', 'cli'],
+  ];
+  return ROWS.filter(({ key }) => keys.includes(key));
+}
 
 function endpointOf(transport: Endpoint['transport'], key: string, { own, running }: MatrixGateway): Endpoint {
   if (transport === 'stdio') {
