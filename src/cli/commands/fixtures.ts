@@ -81,6 +81,8 @@ async function inside(words: readonly string[], { env, cwd }: Required<RunOption
       for (const listener of added) stream.removeListener('error', listener as () => void);
     }
     process.chdir(before.cwd);
-    process.env = before.env;
+    // Not by assignment of the whole: `homedir` reads the variables of the process.
+    for (const name of Object.keys(env)) delete process.env[name];
+    Object.assign(process.env, before.env);
   }
 }

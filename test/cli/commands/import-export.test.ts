@@ -1,31 +1,19 @@
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { chmod, stat } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { deskWith } from '../../../src/cli/commands/fixtures.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
-import { runCommand } from '../../house/run-command.ts';
 import { verifies } from '../../requirements.ts';
 
-const BIN = join(import.meta.dirname, '../../../bin/heddle');
-
-/** A user with a home and a project, and the two commands run there as they are run from a terminal. */
+/** A user with a home and a project, and the two commands run there. */
 async function machine(files: Readonly<Record<string, string | object>>) {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-hosts-')));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const path = (name: string) => join(folder, name);
-  await mkdir(path('project/.git'), { recursive: true });
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(path(name)), { recursive: true });
-    await writeFile(path(name), typeof content === 'string' ? content : `${JSON.stringify(content, null, 2)}\n`);
-  }
+  const { path, read, heddle } = await deskWith(files);
   const env = {
     HOME: path('home'),
     HEDDLE_HOME: path('home/.heddle'),
     XDG_CONFIG_HOME: '',
     HEDDLE_MANAGED_DIR: path('managed'),
   };
-  const heddle = (...words: string[]) => runCommand([process.execPath, BIN, ...words], { cwd: path('project'), env });
-  return { path, heddle, text: (name: string) => readFile(path(name), 'utf8') };
+  return { path, heddle: (...words: string[]) => heddle(words, { env }), text: read };
 }
 
 const CURSOR = {
@@ -48,7 +36,7 @@ verifies(
       'home/.gemini/settings.json': '{ broken',
       'project/heddle.json': { mcpServers: { time: { type: 'stdio', command: 'uvx', args: ['mcp-server-time'] } } },
     });
-    const { code, stdout, stderr } = heddle('import');
+    const { code, stdout, stderr } = await heddle('import');
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['cursor', 'user', path(DESK), 'github', 'time']);
     expect(rows).toContainEqual(['vscode', 'project', path('project/.vscode/mcp.json'), 'time']);
@@ -57,7 +45,7 @@ verifies(
     expect(stdout).not.toContain('ghp_');
     expect(code).toBe(0);
     await expect(stat(path(HOME))).rejects.toThrow();
-    const { files } = JSON.parse(heddle('import', '--json').stdout);
+    const { files } = JSON.parse((await heddle('import', '--json')).stdout);
     const states = files.flatMap((one: { host: string; servers: { name: string; state: string }[] }) =>
       one.servers.map(({ name, state }) => `${one.host} ${name} ${state}`),
     );
@@ -70,14 +58,14 @@ verifies('C12', 'import of one host shows the change, and makes it with --write'
     [DESK]: CURSOR,
     [HOME]: '{\n  // mine\n  "mcpServers": {\n    "time": { "command": "mine" }\n  }\n}\n',
   });
-  const shown = heddle('import', 'cursor');
+  const shown = await heddle('import', 'cursor');
   expect(shown.stdout).toContain('+    "github": {');
   expect(shown.stdout + shown.stderr).not.toContain('ghp_');
   expect(shown.stderr).toContain('GITHUB_TOKEN looks like a secret');
   expect(await text(HOME)).toContain('"mine"');
   expect(await text(HOME)).not.toContain('github');
 
-  const written = heddle('import', 'cursor', '--write');
+  const written = await heddle('import', 'cursor', '--write');
   expect(written).toMatchObject({ code: 0 });
   expect(written.stdout + written.stderr).not.toContain('ghp_');
   expect(written.stderr).toContain(`${path(HOME)} has time already; it was kept.`);
@@ -87,17 +75,19 @@ verifies('C12', 'import of one host shows the change, and makes it with --write'
     github: CURSOR.mcpServers.github,
   });
 
-  heddle('import', 'cursor', 'time', '--write', '--force');
+  await heddle('import', 'cursor', 'time', '--write', '--force');
   expect(JSON.parse((await text(HOME)).replace('// mine', '')).mcpServers.time).toEqual(CURSOR.mcpServers.time);
 });
 
 verifies('C12', 'import writes into the given scope, and reads a given file', async () => {
   const { heddle, text, path } = await machine({ 'somewhere/x.json': CURSOR });
   expect(
-    heddle('import', 'cursor', 'time', '--write', '--scope', 'project', '--file', path('somewhere/x.json')),
+    await heddle('import', 'cursor', 'time', '--write', '--scope', 'project', '--file', path('somewhere/x.json')),
   ).toMatchObject({ code: 0 });
   expect(JSON.parse(await text('project/heddle.json')).mcpServers).toEqual({ time: CURSOR.mcpServers.time });
-  expect(heddle('import', 'cursor', '--write', '--scope', 'local', '--file', path('somewhere/x.json'))).toMatchObject({
+  expect(
+    await heddle('import', 'cursor', '--write', '--scope', 'local', '--file', path('somewhere/x.json')),
+  ).toMatchObject({
     code: 0,
   });
   expect(Object.keys(JSON.parse(await text('project/.heddle/local.json')).mcpServers)).toEqual(['github', 'time']);
@@ -105,8 +95,8 @@ verifies('C12', 'import writes into the given scope, and reads a given file', as
 
 verifies('C12', 'import does not copy a server that is there already, and does not report it as written', async () => {
   const { heddle, path } = await machine({ [DESK]: CURSOR });
-  expect(heddle('import', 'cursor', '--write').stderr).toContain('GITHUB_TOKEN looks like a secret');
-  const again = heddle('import', 'cursor', '--write');
+  expect((await heddle('import', 'cursor', '--write')).stderr).toContain('GITHUB_TOKEN looks like a secret');
+  const again = await heddle('import', 'cursor', '--write');
   expect(again.stderr).not.toContain('looks like a secret');
   expect(again.stderr).toContain(`${path(HOME)} has the same already, so nothing is copied: github, time.`);
   expect(again.stdout).toContain('Nothing had to be imported.');
@@ -124,7 +114,7 @@ verifies(
       'project/.mcp.json': { mcpServers: { live } },
       'project/.vscode/mcp.json': { servers: { docs: { type: 'stdio', command: 'docs-server' } } },
     });
-    const { code, stderr, stdout } = heddle('import', '--write');
+    const { code, stderr, stdout } = await heddle('import', '--write');
     expect(code).toBe(0);
     expect(Object.keys(JSON.parse(await text(HOME)).mcpServers)).toEqual(['time', 'filesystem']);
     expect(Object.keys(JSON.parse(await text('project/heddle.json')).mcpServers)).toEqual(['docs']);
@@ -134,24 +124,24 @@ verifies(
     expect(stderr).toContain('still to be trusted: docs.');
     expect(stdout).toContain(`docs → ${path('project/heddle.json')} (project)`);
 
-    const again = JSON.parse(heddle('import', '--write', '--json').stdout);
+    const again = JSON.parse((await heddle('import', '--write', '--json')).stdout);
     expect(again).toMatchObject({
       changes: [],
       changed: false,
       notImported: ['mine', 'live', 'time', 'filesystem', 'docs'],
     });
     // A scope that the user names is taken; so is `--force`.
-    heddle('import', 'claude-code', 'live', '--write', '--scope', 'user');
+    await heddle('import', 'claude-code', 'live', '--write', '--scope', 'user');
     expect(JSON.parse(await text(HOME)).mcpServers.live).toEqual(live);
-    heddle('import', 'claude-code', 'live', '--write', '--force');
+    await heddle('import', 'claude-code', 'live', '--write', '--force');
     expect(JSON.parse(await text('project/heddle.json')).mcpServers.live).toEqual(live);
   },
 );
 
 verifies('C12', 'import finds a server the same after its secrets were moved into the secret store', async () => {
   const { heddle } = await machine({ [DESK]: CURSOR });
-  expect(heddle('import', 'cursor', '--write', '--secret')).toMatchObject({ code: 0 });
-  const { stderr, stdout } = heddle('import', 'cursor', '--write');
+  expect(await heddle('import', 'cursor', '--write', '--secret')).toMatchObject({ code: 0 });
+  const { stderr, stdout } = await heddle('import', 'cursor', '--write');
   expect(stderr).toContain('so nothing is copied: github, time.');
   expect(stdout).toContain('Nothing had to be imported.');
 });
@@ -162,7 +152,7 @@ verifies(
   async () => {
     const docs = { command: 'docs-server', env: { NODE_OPTIONS: '-r ./x.js' } };
     const { heddle, path } = await machine({ [DESK]: CURSOR, 'project/.cursor/mcp.json': { mcpServers: { docs } } });
-    const { stderr } = heddle('import', 'cursor', '--write', '--scope', 'project');
+    const { stderr } = await heddle('import', 'cursor', '--write', '--scope', 'project');
     expect(stderr).toContain('still to be trusted: docs.');
     const { untrusted } = await readConfig({ cwd: path('project'), env: { HEDDLE_HOME: path('home/.heddle') } });
     expect(untrusted.map(({ thing }) => thing)).toEqual(['server docs']);
@@ -174,9 +164,11 @@ verifies('C12', 'export names the servers of the host that it would replace, and
     [DESK]: { mcpServers: { time: { command: 'theirs' }, other: { command: 'x' } } },
     [HOME]: { mcpServers: { time: { command: 'ours' }, fresh: { command: 'y' } } },
   });
-  expect(heddle('export', 'cursor').stderr).toBe('time is there already and differs; --write replaces it.\n');
-  expect(heddle('export', 'cursor', '--write').stderr).toBe('time was there already and differed; it was replaced.\n');
-  expect(JSON.parse(heddle('export', 'cursor', '--write', '--json').stdout)).toMatchObject({ replaced: [] });
+  expect((await heddle('export', 'cursor')).stderr).toBe('time is there already and differs; --write replaces it.\n');
+  expect((await heddle('export', 'cursor', '--write')).stderr).toBe(
+    'time was there already and differed; it was replaced.\n',
+  );
+  expect(JSON.parse((await heddle('export', 'cursor', '--write', '--json')).stdout)).toMatchObject({ replaced: [] });
 });
 
 it.each([
@@ -190,14 +182,14 @@ it.each([
   [['export', 'cursor', '--rollback'], 'There is no copy to restore'],
 ])('%j is refused with a way out', async (words, fix) => {
   const { heddle } = await machine({ [DESK]: CURSOR, [HOME]: { mcpServers: { a: { command: 'a' } } } });
-  const { code, stderr } = heddle(...words);
+  const { code, stderr } = await heddle(...words);
   expect(code).toBe(2);
   expect(stderr).toContain(fix);
 });
 
 it('import exits with code 3 if the only file of the host is broken', async () => {
   const { heddle } = await machine({ [DESK]: '{ "mcpServers": [] }' });
-  expect(heddle('import', 'cursor')).toMatchObject({ code: 3, stderr: expect.stringContaining(':1:17: ') });
+  expect(await heddle('import', 'cursor')).toMatchObject({ code: 3, stderr: expect.stringContaining(':1:17: ') });
 });
 
 verifies('C12', 'export shows a diff, writes after a backup, and rolls back', async () => {
@@ -206,33 +198,33 @@ verifies('C12', 'export shows a diff, writes after a backup, and rolls back', as
     [DESK]: before,
     [HOME]: { mcpServers: { api: { url: 'https://mcp.example.com', headers: { Authorization: 'Bearer abcdef' } } } },
   });
-  const shown = heddle('export', 'cursor');
+  const shown = await heddle('export', 'cursor');
   expect(shown.stdout).toContain('+    "api": {');
   expect(shown.stdout).toContain('   // mine');
   expect(shown.stdout + shown.stderr).not.toContain('abcdef');
   expect(await text(DESK)).toBe(before);
 
-  const written = heddle('export', 'cursor', '--write');
+  const written = await heddle('export', 'cursor', '--write');
   expect(written.stderr).toContain('headers.Authorization of api looks like a secret');
   expect(written.stdout + written.stderr).not.toContain('abcdef');
   expect(await text(DESK)).toContain('// mine');
   expect(await text(DESK)).toContain('abcdef');
   expect(await text(`${DESK}.heddle-backup`)).toBe(before);
-  expect(heddle('export', 'cursor', '--write').stdout).toContain('has all of it already');
+  expect((await heddle('export', 'cursor', '--write')).stdout).toContain('has all of it already');
   expect(await text(`${DESK}.heddle-backup`)).toBe(before);
 
-  expect(heddle('export', 'cursor', '--rollback')).toMatchObject({ code: 0 });
+  expect(await heddle('export', 'cursor', '--rollback')).toMatchObject({ code: 0 });
   expect(await text(DESK)).toBe(before);
   await expect(stat(path(`${DESK}.heddle-backup`))).rejects.toThrow();
 });
 
 verifies('C12', 'a rollback deletes a file that export created', async () => {
   const { heddle, text, path } = await machine({ [HOME]: { mcpServers: { a: { command: 'a' } } } });
-  expect(heddle('export', 'vscode', '--scope', 'project', '--write', '--json')).toMatchObject({ code: 0 });
+  expect(await heddle('export', 'vscode', '--scope', 'project', '--write', '--json')).toMatchObject({ code: 0 });
   expect(JSON.parse(await text('project/.vscode/mcp.json'))).toEqual({
     servers: { a: { type: 'stdio', command: 'a' } },
   });
-  heddle('export', 'vscode', '--scope', 'project', '--rollback');
+  await heddle('export', 'vscode', '--scope', 'project', '--rollback');
   await expect(stat(path('project/.vscode/mcp.json'))).rejects.toThrow();
 });
 
@@ -242,7 +234,7 @@ it('a private file and its backup stay private', async () => {
     [HOME]: { mcpServers: { a: { command: 'a' } } },
   });
   await chmod(path('home/.codex/config.toml'), 0o600);
-  heddle('export', 'codex', '--write');
+  await heddle('export', 'codex', '--write');
   for (const name of ['config.toml', 'config.toml.heddle-backup']) {
     expect((await stat(path(`home/.codex/${name}`))).mode & 0o777).toBe(0o600);
   }
@@ -253,6 +245,9 @@ it('export does not change a broken file, and reports the position of the error'
     [DESK]: '{\n  "mcpServers" {}\n}',
     [HOME]: { mcpServers: { a: { command: 'a' } } },
   });
-  expect(heddle('export', 'cursor', '--write')).toMatchObject({ code: 3, stderr: expect.stringContaining(':2:16: ') });
+  expect(await heddle('export', 'cursor', '--write')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(':2:16: '),
+  });
   expect(await text(DESK)).toBe('{\n  "mcpServers" {}\n}');
 });
