@@ -11,9 +11,9 @@ import { protectedSetup } from './send-with-credential.ts';
 
 const HOUR = 3_600_000;
 const isFull = process.env.HEDDLE_TEST_SCALE === 'full';
-const REFRESHES = isFull ? 1000 : 30;
-const REFRESHES_ON_POSTGRES = isFull ? 100 : 10;
-const KILLS = isFull ? 50 : 5;
+const REFRESHES = isFull ? 1000 : 10;
+const REFRESHES_ON_POSTGRES = isFull ? 100 : 3;
+const KILLS = isFull ? 50 : 3;
 const LIMIT_MS = 600_000;
 const whoami = expect.stringContaining('"text":"ada"');
 

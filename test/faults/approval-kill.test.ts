@@ -19,8 +19,8 @@ const owner = { id: 'library', roles: ['owner'], via: 'library' } as const;
 const PROGRAM = join(import.meta.dirname, '..', 'servers', 'approving-process.ts');
 // Steps of 102: some while approvals are requested, some while they are decided, some while calls run.
 const POINTS = [1, 12, 25, 40, 51, 58, 66, 75, 84, 93];
-// In a short run Postgres is killed at one point, while calls run.
-const pointsOn = (dialect: string) => (dialect === 'sqlite' || MEASURES ? POINTS : [75]);
+// In a short run: one of each part with SQLite, and with Postgres one while calls run.
+const pointsOn = (dialect: string) => (MEASURES ? POINTS : dialect === 'sqlite' ? [25, 58, 84] : [75]);
 
 /** Runs the program and kills it after it has printed this many steps. */
 async function killAfter(steps: number, folder: string, location: string): Promise<void> {

@@ -15,7 +15,7 @@ import { project, SERVERS } from '../e2e/heddle-command.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
-const REWRITES = process.env.HEDDLE_TEST_SCALE === 'full' ? 500 : 20;
+const REWRITES = process.env.HEDDLE_TEST_SCALE === 'full' ? 500 : 10;
 const KEY = 'hk_save-patterns';
 const CLIENTS = 4;
 

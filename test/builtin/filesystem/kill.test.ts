@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../temporary-heddle.ts';
 const PROGRAM = join(import.meta.dirname, 'write-loop.ts');
 // Each kill meets all files of a program at random moments of their writes.
 const FILES = 10;
-const KILLS = MEASURES ? 100 : 10;
+const KILLS = MEASURES ? 100 : 4;
 
 /** Starts the program and kills it after a random number of finished writes. */
 async function killDuringWrites(folder: string): Promise<void> {

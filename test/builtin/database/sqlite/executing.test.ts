@@ -211,7 +211,7 @@ verifies('B2', 'SQLite: changes that a killed writer left are rolled back by a w
 });
 
 // For each of two journal modes.
-const KILLS = MEASURES ? 500 : 25;
+const KILLS = MEASURES ? 500 : 8;
 
 describe.each(['DELETE', 'WAL'])('SQLite with journal_mode %s', (mode) => {
   const aCounter = () =>
