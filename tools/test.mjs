@@ -18,14 +18,15 @@ process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 const tsc = step(['tsc', '-p', '.']);
 await check('biome', step(['biome', 'check', '--error-on-warnings', '.']));
 await check('depcruise', step(['depcruise', 'src']));
+await check('conformance as server', step(['node', 'tools/conformance.mjs', 'server']));
 await check('tsc', tsc);
 await vitest();
-const roles = ['client', 'server'].map((role) => ({ role, outcome: step(['node', 'tools/conformance.mjs', role]) }));
+const client = step(['node', 'tools/conformance.mjs', 'client']);
 // Builds dist/, which the examples import.
 await check('pack and run', step(['node', 'tools/pack-smoke.mjs']));
 for (const example of examples())
   await check(`examples/${example}`, step(['node', join('examples', example, 'run.ts')]));
-for (const { role, outcome } of roles) await check(`conformance as ${role}`, outcome);
+await check('conformance as client', client);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`);
 process.exitCode = total.failed > 0 || (process.env.CI && total.skipped > 0) ? 1 : 0;

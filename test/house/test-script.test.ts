@@ -43,12 +43,12 @@ verifies('L6', 'prints one line per step, and counts tests and steps in the last
     stdout: [
       '✓ biome n s',
       '✓ depcruise n s',
+      '✓ conformance as server n s',
       '✓ tsc n s',
       '✓ vitest (40 passed) n s',
       '✓ pack and run n s',
       '✓ examples/hello n s',
       '✓ conformance as client n s',
-      '✓ conformance as server n s',
       '47 passed, 0 failed\n',
     ].join('\n'),
   });
