@@ -84,6 +84,8 @@ export interface RunJournal {
   /** Returns entries in order, from the one after `after` on; with `kinds` only those. */
   entries(run: string, after?: number, kinds?: readonly string[]): Promise<readonly JournalEntry[]>;
   value(sha256: string): Promise<Json | undefined>;
+  /** Returns the open runs that are due at `now` and whose lease is over, the oldest first: no process executes them. */
+  unleased(now: number, limit: number): Promise<readonly StoredRun[]>;
   /** Queues a write and resolves when it is committed. `soon`: with the next durable record, or within 25 ms. */
   append(write: JournalWrite, urgency: 'now' | 'soon'): Promise<void>;
   /** Resolves when few enough writes are queued for more. */

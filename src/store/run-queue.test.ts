@@ -76,7 +76,7 @@ verifies('W5', 'takes a run over from a dead owner at once, whose writes are the
   const isAlive = (owner: RunOwner) => owner.pid !== OWNER.pid;
   const [second] = await claim({ owner: OTHER, isAlive }, other);
   expect(second?.lease.epoch).toBeGreaterThan(first.lease.epoch);
-  expect(await queueOf(store).heartbeat(OWNER, [first])).toEqual(['run_one']);
+  expect(await queueOf(store).heartbeat([first])).toEqual(['run_one']);
   await expect(store.runs.append(writeOf(first, [2]), 'now')).rejects.toMatchObject({ code: 'RUN_LEASE_LOST' });
   await queueOf(store).release(first);
   if (second) await other.runs.append(writeOf(second, [2]), 'now');
@@ -101,7 +101,7 @@ verifies('W5', 'never takes a run from a live owner, even after its lease is ove
   expect(await claim({ owner: OTHER, now: 10 ** 9 }, other)).toEqual([]);
   expect(await claim({ owner: OTHER, only: ['run_one'] }, other)).toEqual([]);
   await store.runs.append(writeOf(first, [1]), 'now');
-  expect(await queueOf(store).heartbeat(OWNER, [first])).toEqual([]);
+  expect(await queueOf(store).heartbeat([first])).toEqual([]);
   expect(await database.run('SELECT expires_at FROM leases')).toEqual([{ expires_at: 69_000 }]);
 });
 

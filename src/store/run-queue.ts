@@ -30,8 +30,8 @@ export interface ClaimOptions {
 export interface RunQueue {
   /** Claims runs that are due, or whose owner is dead, the oldest first. */
   claim(options: ClaimOptions): Promise<readonly ClaimedRun[]>;
-  /** Extends the leases of an owner. Returns the runs that it has lost. */
-  heartbeat(owner: RunOwner, claimed: readonly ClaimedRun[]): Promise<readonly string[]>;
+  /** Extends the leases of claimed runs. Returns those that are lost. */
+  heartbeat(claimed: readonly ClaimedRun[]): Promise<readonly string[]>;
   /** Ends the claim of a run. It is due at `wakeAt`, by a signal, or never; one that is `running` without a time at once. */
   release(claimed: ClaimedRun, wakeAt?: number): Promise<void>;
   /** Returns the open runs that a claim would get now: those that are due, or whose owner is dead. */

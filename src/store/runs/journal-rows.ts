@@ -32,7 +32,7 @@ const NAMED_VALUE = /"sha256":"([0-9a-f]{64})"/g;
 
 export const isEnd = ({ status }: RunChange): boolean => status !== undefined && ENDED_STATUSES.includes(status);
 
-/** Tells whether a change has to reach other processes: an end, or a call in doubt. */
+/** Tests whether a change has to reach other processes: an end, or a call in doubt. */
 export const isReported = (change: RunChange): boolean => isEnd(change) || change.status === 'in_doubt';
 
 /** Converts a write. Throws for values that would make the database refuse the whole batch. */

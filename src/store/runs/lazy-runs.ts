@@ -31,6 +31,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
       list: (filter) => use(({ runs }) => runs.list(filter)),
       entries: (run, after, kinds) => use(({ runs }) => runs.entries(run, after, kinds)),
       value: (sha256) => use(({ runs }) => runs.value(sha256)),
+      unleased: (now, limit) => use(({ runs }) => runs.unleased(now, limit)),
       // Queued at once if possible: a step's start must not come after the intent of its call.
       append: (write, urgency) =>
         opened ? opened.runs.append(write, urgency) : use(({ runs }) => runs.append(write, urgency)),
@@ -48,7 +49,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
     },
     runQueue: {
       claim: (options) => use(({ runQueue }) => runQueue.claim(options)),
-      heartbeat: (owner, claimed) => use(({ runQueue }) => runQueue.heartbeat(owner, claimed)),
+      heartbeat: (claimed) => use(({ runQueue }) => runQueue.heartbeat(claimed)),
       release: (claimed, wakeAt) => use(({ runQueue }) => runQueue.release(claimed, wakeAt)),
       unowned: (options) => use(({ runQueue }) => runQueue.unowned(options)),
       nextDue: () => use(({ runQueue }) => runQueue.nextDue()),

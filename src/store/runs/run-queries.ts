@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../core/call.ts';
 import { parseExact } from '../../core/exact-numbers.ts';
 import { storable } from '../rows.ts';
-import type { RunFilter, RunJournal } from '../run-journal.ts';
+import { type RunFilter, type RunJournal, runLease } from '../run-journal.ts';
 import { type SqlStatement, type Statements, sql } from '../statements.ts';
 import { type EntryRow, fromEntryRow } from './journal-rows.ts';
 import { RUN_COLUMNS, toRuns } from './run-row.ts';
 import { runTable, valuesIn } from './run-tables.ts';
 
+const RUN_LEASE = { raw: `'${runLease('')}'` };
 const MAX_FOUND = { raw: '10' };
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
@@ -17,7 +18,7 @@ const AFTER_ID_TEXT = '{';
 /** Reads runs, their entries and their signals. Each query uses an index. */
 export function runQueries(
   statements: Statements,
-): Pick<RunJournal, 'get' | 'find' | 'ofCall' | 'list' | 'entries' | 'signals'> {
+): Pick<RunJournal, 'get' | 'find' | 'ofCall' | 'list' | 'entries' | 'signals' | 'unleased'> {
   const runs = runTable(statements, 'runs');
   const select = async (rest: SqlStatement) =>
     toRuns(await statements.read(sql`SELECT ${RUN_COLUMNS} FROM ${runs} WHERE ${rest}`));
@@ -40,6 +41,13 @@ export function runQueries(
           WHERE run = ${storable(run)} AND sequence > ${after}${ofKinds} ORDER BY sequence`,
       );
       return (rows as unknown as readonly EntryRow[]).map(fromEntryRow);
+    },
+    unleased(now, limit) {
+      const isDue = sql`(status = 'running' OR wake_at <= ${now} OR signal_last > signal_seen)`;
+      return select(sql`ended_at IS NULL AND ${isDue} AND NOT EXISTS (
+          SELECT 1 FROM ${runTable(statements, 'leases')} AS lease
+          WHERE lease.name = ${RUN_LEASE} || id AND lease.expires_at > ${{ raw: statements.now() }})
+        ORDER BY started_at LIMIT ${limit}`);
     },
     async signals(run, after) {
       const rows = await statements.read(

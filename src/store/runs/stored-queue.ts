@@ -38,7 +38,7 @@ export function storedQueue(statements: Statements, clock: Clock): RunQueue {
         return toClaimed(candidate, leased[0], claimed);
       });
     },
-    async heartbeat(_owner, claimed) {
+    async heartbeat(claimed) {
       const kept = new Set<string>();
       for (let at = 0; at < claimed.length; at += MANY) {
         const some = claimed.slice(at, at + MANY).map(({ lease }) => lease);

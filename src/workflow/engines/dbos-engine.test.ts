@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import { type FreshDatabase, freshPostgres, testPostgres } from '../../store/fixtures.ts';
@@ -17,9 +18,9 @@ const runOf = (id: string, change: Partial<StoredRun> = {}): StoredRun => ({
 function journalOf(runs: Map<string, StoredRun>) {
   const watchers = new Set<() => void>();
   const signals = new Map<string, number>();
-  const journal: Pick<RunJournal, 'get' | 'list' | 'signals' | 'watch'> = {
+  const journal: Pick<RunJournal, 'get' | 'unleased' | 'signals' | 'watch'> = {
     get: async (id) => runs.get(id),
-    list: async () => [...runs.values()].filter(({ status }) => status === 'running'),
+    unleased: async () => [...runs.values()].filter(({ status }) => status === 'running'),
     signals: async (run, after) => {
       const id = signals.get(run) ?? 0;
       return id > after ? [{ id, at: 0, kind: 'resume', by: 'ada', detail: {} }] : [];
@@ -107,6 +108,19 @@ describe.skipIf(!testPostgres)('the DBOS engine', () => {
       watched.signal('signalled');
       return times('signalled') === 2;
     });
+  });
+
+  verifies('W7', 'wakes a run after the store has refused its wake-up message once', async () => {
+    const watched = journalOf(runs);
+    const engine = await open({ watched });
+    add('refused', {}, { kind: 'suspended' });
+    await engine.start('refused');
+    await until('the run waits', () => times('refused') === 1);
+    const send = vi.spyOn(DBOS, 'send').mockRejectedValueOnce(new Error('The server restarts.'));
+    onTestFinished(() => send.mockRestore());
+    watched.signal('refused');
+    await until('the run is woken', () => times('refused') === 2);
+    expect(send.mock.calls.length).toBeGreaterThan(1);
   });
 
   verifies('W7', 'advances a run again when it was lost or the store failed', async () => {

@@ -44,9 +44,13 @@ export async function openDbosEngine(parts: DbosEngineParts): Promise<RunEngine>
     // Messages are stored: a run that waits here needs one.
     if (executions.woken.has(run)) return;
     if (executions.waiting.has(run)) executions.woken.add(run);
-    if (!(await runtime.wake(run)) && pickUp) await runtime.start(run, 'queue');
+    const isKnown = await runtime.wake(run).catch((cause) => {
+      executions.woken.delete(run);
+      throw cause;
+    });
+    if (!isKnown && pickUp) await runtime.start(run, 'queue');
   };
-  const signals = signalsOf(parts, { waiting: executions.waiting, wake });
+  const signals = signalsOf(parts, { waiting: executions.waiting, wake, timer });
   const { heartbeat, runtime } = await openParts(parts, { timer, executions }).catch((cause) => {
     executions.leases.close();
     throw cause;
@@ -159,12 +163,11 @@ function openExecutions(
   }
   const driver: RunDriver = {
     pickUp,
-    async advance(run) {
+    advance(run) {
       driven.add(run);
-      const pause = await advanceUntilPaused(run);
-      if (pause.ended) driven.delete(run);
-      return pause;
+      return advanceUntilPaused(run);
     },
+    onLeft: (run) => void driven.delete(run),
     onWaiting(run) {
       driven.add(run);
       waiting.add(run);
@@ -194,10 +197,11 @@ function openExecutions(
 interface Waiting {
   readonly waiting: ReadonlySet<string>;
   readonly wake: (run: string) => Promise<void>;
+  readonly timer: Timer;
 }
 
 /** Wakes runs of this process that have got a signal from a process without this engine. */
-function signalsOf({ journal }: DbosEngineParts, { waiting, wake }: Waiting) {
+function signalsOf({ journal }: DbosEngineParts, { waiting, wake, timer }: Waiting) {
   const limited = limiter(CHECKED_AT_ONCE);
   const check = async (run: string) => {
     const stored = await journal.get(run);
@@ -211,16 +215,20 @@ function signalsOf({ journal }: DbosEngineParts, { waiting, wake }: Waiting) {
     isChecking = true;
     while (changed) {
       changed = false;
-      await Promise.allSettled([...waiting].map((run) => limited(() => check(run))));
+      const checks = await Promise.allSettled([...waiting].map((run) => limited(() => check(run))));
+      if (checks.some(({ status }) => status === 'rejected')) checkLater();
     }
     isChecking = false;
   };
+  const checkAll = () => {
+    changed = true;
+    if (!isChecking) void repeat();
+  };
+  // The store may be restarting.
+  const checkLater = () => void timer(RETRY_MS, checkAll);
   return {
     /** A signal may have come while no process executed the run. */
-    check: (run: string) => void limited(() => check(run)).catch(() => undefined),
-    checkAll() {
-      changed = true;
-      if (!isChecking) void repeat();
-    },
+    check: (run: string) => void limited(() => check(run)).catch(checkLater),
+    checkAll,
   };
 }

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { DBOSConfig, DLogger } from '@dbos-inc/dbos-sdk';
 import { HeddleError } from '../../core/errors.ts';
 import { openPool } from '../../store/postgres/open-pool.ts';
-
-type Sdk = typeof import('@dbos-inc/dbos-sdk');
+import { type DbosSdk, loadDbos } from './load-dbos.ts';
 
 /** The application name in DBOS. Without it DBOS would also execute the runs of other applications on the database. */
 const APPLICATION = 'heddle';
@@ -41,6 +40,8 @@ export interface RunDriver {
   advance(run: string): Promise<RunPause>;
   /** Learns of a run that waits until the returned function is called. */
   onWaiting(run: string): () => void;
+  /** Learns of a run that has ended, or that DBOS has given to another process. */
+  onLeft(run: string): void;
 }
 
 export type DbosPlace = 'here' | 'queue';
@@ -57,8 +58,8 @@ export interface DbosRuntime {
   executors(): Promise<readonly string[]>;
   /** Gives runs to the processes with runs, or to this one. DBOS then refuses writes of the earlier executor. */
   handOver(runs: readonly string[], place: DbosPlace): Promise<void>;
-  /** Hands over the runs of one executor. Returns their number. */
-  takeOver(executor: string): Promise<number>;
+  /** Hands over the runs of one executor. */
+  takeOver(executor: string): Promise<void>;
   /** Returns those runs that DBOS does not drive. A run whose driver has failed is driven again. */
   restartLost(runs: readonly string[]): Promise<readonly string[]>;
   /** Removes the rows of drivers that ended before a time. */
@@ -75,7 +76,7 @@ interface Instance {
 }
 
 interface Opened {
-  readonly sdk: Sdk;
+  readonly sdk: DbosSdk;
   readonly pool: Awaited<ReturnType<typeof openPool>>;
 }
 
@@ -108,20 +109,8 @@ const otherDatabase = () =>
     fix: 'Use one store per process, or start a process for each store.',
   });
 
-async function loadSdk(): Promise<Sdk> {
-  try {
-    return await import('@dbos-inc/dbos-sdk');
-  } catch (cause) {
-    const message = 'Workflows on a Postgres store need the package `@dbos-inc/dbos-sdk`, which is not installed.';
-    throw new HeddleError('DRIVER_MISSING', message, {
-      cause,
-      fix: 'Install it beside heddle: `npm install @dbos-inc/dbos-sdk`.',
-    });
-  }
-}
-
 async function launch(location: string, pickUp: boolean): Promise<Opened> {
-  const sdk = await loadSdk();
+  const sdk = await loadDbos();
   const { DBOS } = sdk;
   const pool = await openPool(location, { max: POOL_SIZE });
   registered ??= DBOS.registerWorkflow((run: string) => driveRun(sdk, run), {
@@ -154,17 +143,21 @@ async function launch(location: string, pickUp: boolean): Promise<Opened> {
 const SILENT: DLogger = { info() {}, debug() {}, warn() {}, error() {} };
 
 /** Drives one run: the only DBOS workflow. Each `advance` is a step, which DBOS executes at least once. */
-async function driveRun({ DBOS }: Sdk, run: string): Promise<void> {
-  for (;;) {
-    const driver = driverOf(run);
-    const pause = await DBOS.runStep(() => driver.advance(run), { name: 'advance' });
-    if (pause.ended) break;
-    const { wakeAt } = pause;
-    const endWait = driver.onWaiting(run);
-    const end = wakeAt === undefined ? { timeoutSeconds: LONGEST_WAIT_S } : { deadlineEpochMS: wakeAt };
-    await DBOS.recv(TOPIC, { ...end, pollingIntervalMs: POLL_MS }).finally(endWait);
+async function driveRun({ DBOS }: DbosSdk, run: string): Promise<void> {
+  try {
+    for (;;) {
+      const driver = driverOf(run);
+      const pause = await DBOS.runStep(() => driver.advance(run), { name: 'advance' });
+      if (pause.ended) return;
+      const { wakeAt } = pause;
+      const endWait = driver.onWaiting(run);
+      const end = wakeAt === undefined ? { timeoutSeconds: LONGEST_WAIT_S } : { deadlineEpochMS: wakeAt };
+      await DBOS.recv(TOPIC, { ...end, pollingIntervalMs: POLL_MS }).finally(endWait);
+    }
+  } finally {
+    driverOf(run).onLeft(run);
+    instance?.startedBy.delete(run);
   }
-  instance?.startedBy.delete(run);
 }
 
 function driverOf(run: string): RunDriver {
@@ -174,7 +167,12 @@ function driverOf(run: string): RunDriver {
 }
 
 // The run goes on in another process, which has taken it over by then.
-const CLOSED: RunDriver = { pickUp: false, advance: () => new Promise(() => {}), onWaiting: () => () => undefined };
+const CLOSED: RunDriver = {
+  pickUp: false,
+  advance: () => new Promise(() => {}),
+  onWaiting: () => () => undefined,
+  onLeft: () => undefined,
+};
 
 interface Use {
   readonly driver: RunDriver;
@@ -226,7 +224,6 @@ function runtimeOf(joined: Instance, { sdk, pool }: Opened, { driver, outside }:
         left.map(({ workflowID }) => workflowID),
         'queue',
       );
-      return left.length;
     },
     async restartLost(runs) {
       const known = await ids({ workflowIDs: [...runs] });

@@ -63,8 +63,8 @@ export function watchForDeadExecutors({ runtime, leases, journal, clock, timer }
   }
   /** A process can die between the creation of a run and its start. */
   async function startLost(): Promise<void> {
-    const running = await journal.list({ status: 'running', limit: CHECKED_RUNS });
-    const old = running.filter(({ startedAt }) => startedAt < clock() - START_MS).map(({ id }) => id);
+    const due = await journal.unleased(clock(), CHECKED_RUNS);
+    const old = due.filter(({ startedAt }) => startedAt < clock() - START_MS).map(({ id }) => id);
     if (old.length === 0) return;
     for (const run of await runtime.restartLost(old)) await runtime.start(run, 'queue');
   }
