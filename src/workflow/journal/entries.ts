@@ -33,7 +33,7 @@ export interface EntryDetails {
     /** The approval could not be requested. */
     readonly refused?: RunError;
   };
-  /** It is unknown whether the call happened; a person has to tell. */
+  /** It is unknown whether the call happened; a person has to decide. */
   doubt: SendPlace & { readonly callId: string; readonly tool: string };
   resolved: SendPlace & Omit<RunResolution, 'path'> & { readonly by: string };
   finished: { readonly attempt: number; readonly end: StepEnd };

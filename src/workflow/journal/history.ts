@@ -85,7 +85,11 @@ function readCall(history: History, entry: RunEntry): void {
   const { kind, path, at, detail } = entry;
   if (kind === 'started') {
     const { attempt, send, callId, tool } = detail;
-    history.sent.set(attemptKey(path, attempt), { path, attempt, send, callId, tool, at });
+    const key = attemptKey(path, attempt);
+    // A call that was never sent begins again, and keeps its approval.
+    const before = history.sent.get(key);
+    const approval = before?.send === send ? before.approval : undefined;
+    history.sent.set(key, { path, attempt, send, callId, tool, at, ...(approval && { approval }) });
   } else if (kind === 'finished') {
     const key = attemptKey(path, detail.attempt);
     history.sent.delete(key);

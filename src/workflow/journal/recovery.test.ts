@@ -2,12 +2,17 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { ToolStep } from '../definition/canonical.ts';
+import type { StepBase, ToolStep } from '../definition/canonical.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
 import { completeWith, type RunBench, runBench, timeNow } from './fixtures.ts';
 
 /** Begins a run of one call, and kills the process at a point of the call. */
-async function crashed(bench: RunBench, tool: string, at: 'intent' | 'response', rest: Partial<ToolStep> = {}) {
+async function crashed(
+  bench: RunBench,
+  tool: string,
+  at: 'intent' | 'response',
+  rest: Partial<ToolStep & StepBase> = {},
+) {
   const run = await bench.create(aWorkflow([{ ...aCallStep(tool), ...rest } as ReturnType<typeof aCallStep>]));
   if (at === 'intent') bench.killAfter(1, 'started');
   const sent = () => completeWith({ sent: bench.called(run).length });
@@ -28,6 +33,17 @@ describe('after a crash, a call', () => {
     const started = (await bench.entries(run)).find((entry) => entry.kind === 'started');
     expect(await bench.advance(run)).toEqual({ kind: 'ended' });
     expect(bench.reached).toMatchObject([{ tool: 'write', id: started?.detail.callId }]);
+  });
+
+  verifies('W5', 'that was never sent has its whole timeout, however long no process executed the run', async () => {
+    let aheadMs = 0;
+    const bench = await runBench(() => ({ clock: () => timeNow() + aheadMs }));
+    const run = await crashed(bench, 'write', 'intent', { timeoutMs: 60_000 });
+    aheadMs = 600_000;
+    expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+    expect((await bench.get(run)).status).toBe('succeeded');
+    const starts = (await bench.entries(run)).flatMap(({ kind, at }) => (kind === 'started' ? at : []));
+    expect(Number(starts[1]) - Number(starts[0])).toBeGreaterThanOrEqual(600_000);
   });
 
   verifies('W5', 'that may be repeated is sent again with the same id and key', async () => {

@@ -80,7 +80,8 @@ async function recover(context: RunContext, sending: StepSending, known: BegunCa
   if (sending.call.signal.aborted) return { kind: 'end', end: await cancelledLater(context, sending, wasSent) };
   if (sending.call.tool.startsWith(`mcp__${WORKFLOW_SERVER}__`))
     await untilNamed(context, sending, sending.call.signal);
-  if (!wasSent) return sendCall(context, { ...sending, ...approved });
+  // It begins now, so its timeout does not count the time in which no process executed the run.
+  if (!wasSent) return begin(context, { ...sending, ...approved, startedAt: context.clock() });
   const isRepeatable = isRepeatableStep(sending.call, await targetOfStep(context, sending));
   return isRepeatable ? sendCall(context, sending) : { kind: 'doubt' };
 }

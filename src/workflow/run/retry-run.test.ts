@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { HeddleError } from '../../core/errors.ts';
 import { ada, grace, text } from '../../core/fixtures.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
-import { type RunBench, runBench } from '../journal/fixtures.ts';
+import { completeWith, type RunBench, runBench } from '../journal/fixtures.ts';
 import { retryRun } from './retry-run.ts';
 import { startRun } from './start-run.ts';
 
@@ -55,6 +56,32 @@ describe('a retry', () => {
     });
     await expect(retry(undone, 'last')).rejects.toThrow('The step write was undone');
     expect(await retry(undone, 'write')).toMatchObject({ status: 'running' });
+  });
+});
+
+describe('a retry from a step after the one in which the run stopped', () => {
+  verifies('W6', 'is refused, since it would stop there again at once', async () => {
+    const bench = await runBench();
+    const steps = [aCallStep('read'), aCallStep('write'), aCallStep('put')];
+    const cancelled = await bench.create(aWorkflow(steps));
+    bench.respond('write', () => {
+      throw new HeddleError('OUTCOME_UNKNOWN', 'The connection was lost.');
+    });
+    await bench.advance(cancelled);
+    expect((await bench.get(cancelled)).status).toBe('in_doubt');
+    await bench.store.runs.signal(cancelled.id, { kind: 'cancel', by: 'ada', detail: {} });
+    await bench.advance(cancelled);
+    const old = await bench.get(cancelled);
+    expect(old.status).toBe('cancelled');
+    const retry = (from: string) => retryRun(bench.parts, old, { caller: ada, from });
+    await expect(retry('put')).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      fix: 'Retry from write, or from a step before it.',
+    });
+    bench.respond('write', () => completeWith({}));
+    const again = await retry('write');
+    expect(await bench.advance(again)).toEqual({ kind: 'ended' });
+    expect([(await bench.get(again)).status, bench.called(again)]).toEqual(['succeeded', ['write', 'put']]);
   });
 });
 

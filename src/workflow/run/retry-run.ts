@@ -26,7 +26,7 @@ interface RetryParts {
 
 /**
  * Stores a new run of the same definition and input, with the ends of all steps before `from`. Throws INPUT_INVALID if
- * the run is open, the step is unknown, or a step before it was undone.
+ * the run is open, the step is unknown, or a step before it has no result or was undone.
  */
 export async function retryRun({ journal, clock = Date.now }: RetryParts, old: StoredRun, options: RetryOptions) {
   const { caller, from } = options;
@@ -34,6 +34,8 @@ export async function retryRun({ journal, clock = Date.now }: RetryParts, old: S
   const definition = (await journal.value(old.digest)) as unknown as Workflow | undefined;
   const before = stepsBefore(definition, from);
   const entries = await journal.entries(old.id);
+  const stopped = stoppedIn(entries);
+  if (stopped !== undefined && before.has(stopped)) throw withoutResult(stopped);
   const [created] = entries;
   const taken = entries.filter((entry) => isTaken(toRunEntry(entry), before));
   const now = clock();
@@ -73,6 +75,12 @@ function stepsBefore(definition: Workflow | undefined, from: string): ReadonlySe
   });
 }
 
+/** Returns the step in which the run stopped, if it has begun and not ended. Steps follow each other. */
+function stoppedIn(entries: readonly JournalEntry[]): string | undefined {
+  const last = entries.map(toRunEntry).findLast(({ kind, path }) => kind === 'log' && !path.includes('/'));
+  return last?.kind === 'log' && ['start', 'error'].includes(last.detail.type) ? last.path : undefined;
+}
+
 /** Tests whether an entry belongs to a step before. Throws INPUT_INVALID for one that was undone. */
 function isTaken({ kind, path }: RunEntry, before: ReadonlySet<string>): boolean {
   const [step = '', ...rest] = path.split('/');
@@ -83,6 +91,11 @@ function isTaken({ kind, path }: RunEntry, before: ReadonlySet<string>): boolean
 
 const undone = (step: string) =>
   new HeddleError('INPUT_INVALID', `The step ${step} was undone when the run stopped, so its result no longer holds.`, {
+    fix: `Retry from ${step}, or from a step before it.`,
+  });
+
+const withoutResult = (step: string) =>
+  new HeddleError('INPUT_INVALID', `The run stopped in the step ${step}, which has no result for the steps after it.`, {
     fix: `Retry from ${step}, or from a step before it.`,
   });
 
