@@ -6,10 +6,12 @@ import { expect, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { expectedActs, expectedUndos, inputOf } from '../servers/every-step.ts';
 import { type CallPoint, type LedgerCall, type LedgerServer, ledgerServer } from '../servers/ledger-server.ts';
-import { numberedRuns, openLedgerHeddle } from '../servers/running-process.ts';
+import { numberedRuns, openLedgerHeddle, startMissing } from '../servers/running-process.ts';
 import { temporaryFolder } from '../temporary-heddle.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', 'servers', 'running-process.ts');
+const programAt = (name: string) => join(import.meta.dirname, '..', 'servers', name);
+const RUNNING = programAt('running-process.ts');
+const CLAIMING = programAt('claiming-process.ts');
 
 /** A store, a ledger, and the number of runs of `every-step` that are to end. */
 export interface LedgerStage {
@@ -32,8 +34,10 @@ export async function startProcess({ folder, location, ledger, runs }: LedgerSta
   return child;
 }
 
-function spawnProcess({ folder, location, ledger, runs }: LedgerStage): ChildProcess {
-  const args = [PROGRAM, folder, ledger.url, String(runs), location];
+const spawnProcess = ({ folder, location, ledger, runs }: LedgerStage): ChildProcess =>
+  spawnProgram([RUNNING, folder, ledger.url, String(runs), location]);
+
+function spawnProgram(args: readonly string[]): ChildProcess {
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
@@ -64,6 +68,17 @@ export async function killAt(stage: LedgerStage, isMeant: KillPoint): Promise<bo
   return killed;
 }
 
+/** Kills a process that has just claimed a run: it has the lease, and has written no event. */
+export async function killInClaim({ folder, location, ledger, runs }: LedgerStage): Promise<void> {
+  const heddle = await openLedgerHeddle({ folder, url: ledger.url, store: location, runs: false });
+  await startMissing(heddle, runs);
+  await heddle.close();
+  const child = spawnProgram([CLAIMING, location]);
+  await once(child.stdout as NodeJS.ReadableStream, 'data');
+  child.kill('SIGKILL');
+  await exitOf(child);
+}
+
 /** Lets a process end all runs. */
 export async function finishRuns(stage: LedgerStage): Promise<void> {
   const child = spawnProcess(stage);
@@ -80,8 +95,11 @@ export async function checkRuns({ folder, location, ledger, runs }: LedgerStage)
   try {
     const ended = await numberedRuns(heddle);
     const numbers = Array.from({ length: runs }, (_, n) => n);
-    const ends = numbers.map((n) => [n, ended.get(n)?.status]);
-    expect(ends).toEqual(numbers.map((n) => [n, inputOf(n).fails ? 'failed' : 'succeeded']));
+    const wrong = numbers.flatMap((n) => {
+      const { status, error } = ended.get(n) ?? {};
+      return status === (inputOf(n).fails ? 'failed' : 'succeeded') ? [] : { n, status, error };
+    });
+    expect(wrong).toEqual([]);
   } finally {
     await heddle.close();
   }

@@ -65,5 +65,8 @@ describe.skipIf(!testPostgres)('several processes on one Postgres store', () => 
     expect(await written()).toEqual(events);
     expect(ledger.entries.slice(entries)).toEqual([]);
     expect(Object.fromEntries(ledger.count('act'))).toEqual({ '1/after': 1, '2/after': 1, '3/hooked': 1 });
+    // The store has refused its intents.
+    const refused = "SELECT name FROM heddle.audit WHERE detail LIKE '%RUN_LEASE_LOST%'";
+    expect(await database.run(refused)).toContainEqual({ name: 'ledger.act' });
   });
 });
