@@ -36,7 +36,6 @@ export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCal
   async function answerOf(id: string, call: ResolvedCall): Promise<Result | undefined> {
     const run = await ownRun(id, call);
     if (ENDED_STATUSES.includes(run.status)) {
-      sessions.end(id);
       const output = run.output === undefined ? null : await journal.value(run.output);
       return runResult(run, output ?? null, call);
     }
@@ -48,7 +47,8 @@ export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCal
     const stopReports = report({ watch, run: id, call });
     try {
       const { signal } = call;
-      const found = await untilRun({ watch, run: id, check: () => answerOf(id, call), signal, waitMs });
+      const check = () => answerOf(id, call);
+      const found = await untilRun({ watch, run: id, check, signal, waitMs, isAwaited: true });
       return found ?? runWorking(await ownRun(id, call), call.target.servers[0]);
     } catch (thrown) {
       // The caller of a request without a task has gone, and no other caller has the id of the run.

@@ -19,7 +19,7 @@ export async function openEngine(
   const pickUp = options.runs === true;
   const run: AdvanceRun = (claimed, signal) => advance(claimed, parts, signal);
   if (store.runQueue) {
-    const { embeddedEngine } = await import('../../workflow/run/embedded-engine.ts');
+    const { embeddedEngine } = await import('../../workflow/engines/embedded-engine.ts');
     const owner = { id: randomUUID(), ...thisProcess() };
     const common = { journal, queue: store.runQueue, advance: run, pickUp, clock: wallClock };
     return embeddedEngine({ ...common, owner, isAlive: isProcessAlive });

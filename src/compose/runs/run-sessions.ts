@@ -16,8 +16,13 @@ export interface RunSessions {
   requests(run: string): InputRequests;
   /** Gives the responses to the steps that wait for them. Ignores keys that are not open. */
   respond(run: string, responses: InputResponses): void;
-  /** Forgets a run that has ended. */
-  end(run: string): void;
+}
+
+export interface RunSessionsOptions {
+  /** Called when a run has a new input request. */
+  readonly onChange: (run: string) => void;
+  /** Settles when a run has ended. Its session is forgotten then. */
+  readonly ended: (run: string) => Promise<unknown>;
 }
 
 /** An input request of a step, whose keys are numbered over the whole run. */
@@ -33,10 +38,18 @@ interface Session {
   readonly open: Set<OpenRequest>;
 }
 
-/** Opens the sessions. `onChange` is called when a run has a new input request. */
-export function runSessions(onChange: (run: string) => void): RunSessions {
+/** Opens the sessions. */
+export function runSessions({ onChange, ended }: RunSessionsOptions): RunSessions {
   const sessions = new Map<string, Session>();
   let keys = 0;
+
+  function begin(run: string, session: Session): void {
+    if (!sessions.has(run)) {
+      const forget = () => void sessions.delete(run);
+      ended(run).then(forget, forget);
+    }
+    sessions.set(run, session);
+  }
 
   async function ask(run: string, open: Set<OpenRequest>, request: RunInputRequest, signal: AbortSignal) {
     const { promise, resolve, reject } = Promise.withResolvers<InputResponses>();
@@ -59,20 +72,19 @@ export function runSessions(onChange: (run: string) => void): RunSessions {
     attend(run, capabilities) {
       if (!capabilities || sessions.has(run)) return;
       const open = new Set<OpenRequest>();
-      sessions.set(run, {
+      begin(run, {
         open,
         input: { capabilities, ask: (request, signal) => ask(run, open, request, signal) },
       });
     },
     follow(run, capabilities, onInput) {
-      sessions.set(run, { open: new Set(), input: { capabilities, ask: onInput } });
+      begin(run, { open: new Set(), input: { capabilities, ask: onInput } });
     },
     inputOf: (run) => sessions.get(run)?.input,
     requests: (run) => Object.fromEntries([...(sessions.get(run)?.open ?? [])].flatMap(unanswered)),
     respond(run, responses) {
       for (const one of sessions.get(run)?.open ?? []) take(one, responses);
     },
-    end: (run) => void sessions.delete(run),
   };
 }
 

@@ -1,6 +1,8 @@
 import { abortable } from '../../core/async/abortable.ts';
+import { ENDED_STATUSES } from '../../core/records/run.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
-import type { RunJournal } from '../../store/run-journal.ts';
+import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
+import { unknownRun } from './find-run.ts';
 
 /** The kind of a change: only of the history of a run, or of its status and of what its callers wait for, too. */
 export type RunChangeKind = 'history' | 'run';
@@ -61,7 +63,7 @@ export interface UntilRunOptions<T> {
   /** The longest wait; without it the wait has no end. */
   readonly waitMs?: number | undefined;
   readonly timer?: Timer;
-  /** Keeps the process alive meanwhile: a program waits for the run. */
+  /** Keeps the process alive meanwhile: a program waits for the run. Neither timers nor the engine do. */
   readonly isAwaited?: boolean;
 }
 
@@ -101,4 +103,23 @@ export async function untilRun<T>(options: UntilRunOptions<T>): Promise<T | unde
     end();
     cancel();
   }
+}
+
+export interface UntilEndedOptions extends Pick<UntilRunOptions<StoredRun>, 'run' | 'signal' | 'isAwaited'> {
+  readonly watch: Pick<RunWatch, 'on' | 'journal'>;
+}
+
+/** Waits for the end of a run. Throws NAME_UNKNOWN if there is no such run. */
+export async function untilEnded(options: UntilEndedOptions): Promise<StoredRun> {
+  const { watch, run } = options;
+  const ended = await untilRun({
+    ...options,
+    async check() {
+      const found = await watch.journal.get(run);
+      if (!found) throw unknownRun(run);
+      return ENDED_STATUSES.includes(found.status) ? found : undefined;
+    },
+  });
+  if (!ended) throw unknownRun(run);
+  return ended;
 }

@@ -9,13 +9,15 @@ import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
 import { findRuns, readsOthers, unknownRun } from './find-run.ts';
 import { followEvents } from './run-progress.ts';
 import { RESULT_KINDS, toRun, toRunResult } from './run-records.ts';
-import { untilRun } from './run-watch.ts';
+import { untilEnded } from './run-watch.ts';
 
 export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions, 'find'> {
   /** Makes a workflow callable, an unregistered definition only until `leave` is called. Returns its name. */
   readonly enter: (by: Caller, workflow: WorkflowChoice) => Promise<{ readonly name: string; leave(): Promise<void> }>;
   readonly store: { readonly runQueue?: Pick<RunQueue, 'unowned'> };
   readonly wallClock: () => number;
+  /** Aborts when Heddle closes: no caller waits longer. */
+  readonly closing: AbortSignal;
 }
 
 const DEFAULT_LIMIT = 100;
@@ -23,19 +25,22 @@ const MAX_UNOWNED = 1000;
 
 /** Marks the runs that are due and that no living process executes. */
 async function withStopped<T extends Run>(
-  { store, wallClock }: RunsApiOptions,
+  { store, watch, wallClock }: RunsApiOptions,
   runs: readonly T[],
 ): Promise<readonly T[]> {
   const isOpen = runs.some(({ status }) => !ENDED_STATUSES.includes(status));
-  if (!isOpen || !store.runQueue) return runs;
-  const unowned = { now: wallClock(), limit: MAX_UNOWNED, isAlive: isProcessAlive };
-  const stopped = new Set(await store.runQueue.unowned(unowned));
+  if (!isOpen) return runs;
+  const [now, limit] = [wallClock(), MAX_UNOWNED];
+  const unowned = store.runQueue
+    ? await store.runQueue.unowned({ now, limit, isAlive: isProcessAlive })
+    : (await watch.journal.unleased(now, limit)).map(({ id }) => id);
+  const stopped = new Set(unowned);
   return runs.map((run) => (stopped.has(run.id) ? { ...run, stopped: true } : run));
 }
 
 /** Returns the API of runs. Callers see and change their own; those of others need a role. */
 export function runsApi(options: RunsApiOptions): Runs {
-  const { watch } = options;
+  const { watch, closing } = options;
   const { journal } = watch;
   const find = findRuns(journal);
   /** By run: resolves when its follower has got every event. */
@@ -47,19 +52,13 @@ export function runsApi(options: RunsApiOptions): Runs {
     return run;
   }
 
-  async function endedRun(id: string): Promise<StoredRun | undefined> {
-    const run = await stored(id);
-    return ENDED_STATUSES.includes(run.status) ? run : undefined;
-  }
-
   function follow(run: string, { onEvent }: RunFollower): void {
     if (!onEvent) return;
     const end = followEvents({ watch, run, onEvent });
-    const never = new AbortController().signal;
-    const ended = untilRun({ watch, run, check: () => endedRun(run), signal: never });
+    const ended = untilEnded({ watch, run, signal: closing }).then(end, end);
     followed.set(
       run,
-      ended.then(end, end).finally(() => followed.delete(run)),
+      ended.finally(() => followed.delete(run)),
     );
   }
 
@@ -92,8 +91,8 @@ export function runsApi(options: RunsApiOptions): Runs {
     events: async (by, id, after) => journal.entries((await find.toRead(by, id)).id, after),
     async settled(by, id, signal) {
       const { id: whole } = await find.toRead(by, id);
-      const run = await untilRun({ watch, run: whole, check: () => endedRun(whole), signal, isAwaited: true });
-      if (!run) throw unknownRun(id);
+      const either = AbortSignal.any([signal, closing]);
+      const run = await untilEnded({ watch, run: whole, signal: either, isAwaited: true });
       await followed.get(whole);
       const output = run.output === undefined ? null : await journal.value(run.output);
       return toRunResult(run, output ?? null, await journal.entries(whole, 0, RESULT_KINDS));

@@ -10,7 +10,7 @@ import type { WantedRun } from '../runs/begin-run.ts';
 import { workflowCaller } from '../runs/call-workflow.ts';
 import { openRunHost } from '../runs/run-host.ts';
 import { runSessions } from '../runs/run-sessions.ts';
-import { watchRuns } from '../runs/run-watch.ts';
+import { untilEnded, watchRuns } from '../runs/run-watch.ts';
 import { runsApi } from '../runs/runs-api.ts';
 import { connectNamedServers } from './named-servers.ts';
 import { type WorkflowLibrary, workflowLibrary } from './workflow-library.ts';
@@ -42,7 +42,10 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
     factsOf: factsIn(parts),
   });
   const watch = watchRuns(store.runs);
-  const sessions = runSessions(watch.changed);
+  const sessions = runSessions({
+    onChange: watch.changed,
+    ended: (run) => untilEnded({ watch, run, signal: closing }),
+  });
   const wanted = new Map<string, WantedRun>();
   const execution = openRunHost({ parts, watch, sessions, library, wanted });
   const audited = (area: string) => auditedChanges({ area, audit: store.audit, clock: wallClock });

@@ -14,6 +14,8 @@ import type { Executed, RunParts } from './run-parts.ts';
 const SHORT_MS = 2000;
 /** The time that calls in flight have to end when the process closes. */
 const DRAIN_MS = 5000;
+/** The delay before signals are read again that the store could not read. */
+const RETRY_MS = 1000;
 /** The time that aborted calls have to end when the run has ended. */
 const GRACE_MS = 10_000;
 
@@ -48,7 +50,10 @@ export class RunExecution {
     const unwatch = this.#parts.journal.watch((run = this.#run.id) => {
       if (run === this.#run.id) this.#onChange();
     });
-    await this.#checkSignals();
+    await this.#checkSignals().catch((cause) => {
+      unwatch();
+      throw cause;
+    });
     if (timeoutAt !== undefined)
       void opened.sleeps.start({ until: timeoutAt }).elapsed.then(() => opened.stop(TIMED_OUT, 'heddle'));
     let cancelDrain = () => {};
@@ -135,12 +140,14 @@ export class RunExecution {
   }
 
   async #checkAll(): Promise<void> {
+    const { timer = realTimer } = this.#parts;
     while (this.#hasChanged && !this.#isEnding) {
       this.#hasChanged = false;
       try {
         await this.#checkSignals();
       } catch (thrown) {
         if (HeddleError.is(thrown) && thrown.code === 'RUN_LEASE_LOST') this.onLost();
+        else timer(RETRY_MS, () => this.#onChange());
       }
     }
     this.#checking = undefined;

@@ -4,15 +4,15 @@ import { type Clock, realTimer, repeatEvery, type Timer } from '../../core/time.
 import type { RunJournal } from '../../store/run-journal.ts';
 import type { ClaimedRun, RunOwner, RunQueue } from '../../store/run-queue.ts';
 import { INTERPRETER } from '../journal/entries.ts';
-import { RunInterrupted } from './durable.ts';
-import type { Advanced, AdvanceRun, RunEngine } from './engine.ts';
+import { RunInterrupted } from '../run/durable.ts';
+import type { Advanced, AdvanceRun, RunEngine } from '../run/engine.ts';
 
 const MAX_RUNNING = 100;
 const HEARTBEAT_MS = 20_000;
 /** The delay after a failure of the store, so that a run that cannot be read does not use all time. */
 const RETRY_MS = 1000;
-/** The longest time after which an engine looks for runs of other processes. */
-const LOOK_MS = 30_000;
+/** The longest time between two claims of runs that other processes have left. */
+const CLAIM_MS = 30_000;
 // A timer with a delay of 25 days fires at once.
 const LONGEST_TIMER_MS = 24 * 3_600_000;
 
@@ -43,14 +43,13 @@ class EmbeddedEngine implements RunEngine {
   readonly #clock: Clock;
   readonly #timer: Timer;
   readonly #running = new Map<string, Running>();
-  /** The open runs of this process that do not run now, with the time at which they are due. */
+  /** Without `pickUp`: the open runs of this process that do not run now, with the time at which they are due. */
   readonly #waiting = new Map<string, number>();
   #claiming: Promise<unknown> = Promise.resolve();
   #cancelTimer = () => {};
   #stopHeartbeat: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
-  #looking: Promise<void> | undefined;
-  #alive: NodeJS.Timeout | undefined;
+  #claimingDue: Promise<void> | undefined;
   #isChanged = false;
   #isClosed = false;
   readonly #closing: Promise<void>;
@@ -65,13 +64,13 @@ class EmbeddedEngine implements RunEngine {
     this.#close = resolve;
     if (!options.pickUp) return;
     this.#watch();
-    this.#look();
+    this.#claimDue();
   }
 
   async start(id: string): Promise<void> {
     const { journal, pickUp } = this.#options;
     if (!pickUp && (await journal.get(id))?.detached) return;
-    this.#waiting.set(id, this.#clock());
+    this.#wait(id, this.#clock());
     this.#watch();
     await this.#claim([id]);
   }
@@ -90,18 +89,17 @@ class EmbeddedEngine implements RunEngine {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#close();
-    this.#keepAlive();
     this.#cancelTimer();
     this.#stopHeartbeat?.();
     this.#unwatch?.();
-    await Promise.all([this.#looking, this.#claiming]);
+    await Promise.all([this.#claimingDue, this.#claiming]);
     for (const { abort } of this.#running.values()) abort.abort();
     await Promise.all([...this.#running.values()].map(({ done }) => done));
   }
 
   #watch(): void {
     this.#unwatch ??= this.#options.journal.watch((run) => {
-      if (run === undefined || !this.#running.has(run)) this.#look();
+      if (run === undefined || !this.#running.has(run)) this.#claimDue();
     });
     this.#stopHeartbeat ??= repeatEvery(this.#timer, HEARTBEAT_MS, () => void this.#heartbeat());
   }
@@ -133,7 +131,6 @@ class EmbeddedEngine implements RunEngine {
       .catch((): Advanced => ({ kind: 'lost' }))
       .then((advanced) => this.#leave(claimed, advanced));
     this.#running.set(id, { claimed, abort, done });
-    this.#keepAlive();
   }
 
   /** Releases a run after its execution. */
@@ -143,10 +140,14 @@ class EmbeddedEngine implements RunEngine {
     const wakeAt = advanced.kind === 'suspended' ? advanced.wakeAt : undefined;
     await this.#release(claimed, wakeAt);
     this.#running.delete(id);
-    if (advanced.kind === 'lost') this.#waiting.set(id, this.#clock());
-    if (advanced.kind === 'suspended') this.#waiting.set(id, wakeAt ?? Number.POSITIVE_INFINITY);
-    this.#keepAlive();
-    this.#look();
+    if (advanced.kind === 'lost') this.#wait(id, this.#clock());
+    if (advanced.kind === 'suspended') this.#wait(id, wakeAt ?? Number.POSITIVE_INFINITY);
+    this.#claimDue();
+  }
+
+  /** Notes a run to be executed later. With `pickUp` the queue alone has the time. */
+  #wait(id: string, dueAt: number): void {
+    if (!this.#options.pickUp) this.#waiting.set(id, dueAt);
   }
 
   /** Waits after a failure; not in an engine that closes. */
@@ -157,16 +158,6 @@ class EmbeddedEngine implements RunEngine {
     this.#closing.then(resolve);
     await promise;
     cancel();
-  }
-
-  /** Keeps the process alive while it has open runs: their timers alone do not. */
-  #keepAlive(): void {
-    const isBusy = !this.#isClosed && this.#running.size + this.#waiting.size > 0;
-    if (isBusy) this.#alive ??= setInterval(() => {}, LOOK_MS);
-    else {
-      clearInterval(this.#alive);
-      this.#alive = undefined;
-    }
   }
 
   /** Releases a lease. While the store refuses, it is tried again: no other process takes a run of a living one. */
@@ -181,26 +172,25 @@ class EmbeddedEngine implements RunEngine {
   async #heartbeat(): Promise<void> {
     const claimed = [...this.#running.values()].map((one) => one.claimed);
     if (claimed.length === 0) return;
-    const { queue, owner } = this.#options;
-    const lost = await queue.heartbeat(owner, claimed).catch(() => []); // The next heartbeat tries again.
+    const lost = await this.#options.queue.heartbeat(claimed).catch(() => []); // The next heartbeat tries again.
     for (const id of lost) this.#running.get(id)?.abort.abort(new RunInterrupted());
   }
 
   /** Claims the runs that are due, and sets the timer for the next. */
-  #look(): void {
+  #claimDue(): void {
     this.#isChanged = true;
-    this.#looking ??= this.#lookAll();
+    this.#claimingDue ??= this.#claimWhileChanged();
   }
 
-  async #lookAll(): Promise<void> {
+  async #claimWhileChanged(): Promise<void> {
     while (this.#isChanged && !this.#isClosed) {
       this.#isChanged = false;
-      await this.#lookOnce().catch(() => this.#arm(this.#clock() + RETRY_MS));
+      await this.#claimOnce().catch(() => this.#arm(this.#clock() + RETRY_MS));
     }
-    this.#looking = undefined;
+    this.#claimingDue = undefined;
   }
 
-  async #lookOnce(): Promise<void> {
+  async #claimOnce(): Promise<void> {
     const { queue, pickUp } = this.#options;
     if (!pickUp) {
       await this.#claimOwn();
@@ -208,7 +198,7 @@ class EmbeddedEngine implements RunEngine {
       return;
     }
     await this.#claim();
-    this.#arm(Math.min((await queue.nextDue()) ?? Number.POSITIVE_INFINITY, this.#clock() + LOOK_MS));
+    this.#arm(Math.min((await queue.nextDue()) ?? Number.POSITIVE_INFINITY, this.#clock() + CLAIM_MS));
   }
 
   /** Claims own runs that are due. One that another process has is tried again later, until it has ended. */
@@ -222,7 +212,6 @@ class EmbeddedEngine implements RunEngine {
       if (run && !ENDED_STATUSES.includes(run.status)) this.#waiting.set(id, this.#clock() + RETRY_MS);
       else this.#waiting.delete(id);
     }
-    this.#keepAlive();
   }
 
   /** Returns the own runs whose time has come, or that have a signal. */
@@ -237,7 +226,6 @@ class EmbeddedEngine implements RunEngine {
     const run = await journal.get(id);
     if (run && !ENDED_STATUSES.includes(run.status)) return (await journal.signals(id, run.signalSeen)).length > 0;
     this.#waiting.delete(id);
-    this.#keepAlive();
     return false;
   }
 
@@ -246,7 +234,7 @@ class EmbeddedEngine implements RunEngine {
     this.#cancelTimer();
     if (this.#isClosed || at === Number.POSITIVE_INFINITY || this.#running.size >= maxRunning) return;
     const delayMs = Math.min(Math.max(at - this.#clock(), 0), LONGEST_TIMER_MS);
-    this.#cancelTimer = this.#timer(delayMs, () => this.#look());
+    this.#cancelTimer = this.#timer(delayMs, () => this.#claimDue());
   }
 }
 

@@ -1,11 +1,12 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
+import { HeddleError } from '../../core/errors.ts';
 import { realTimer } from '../../core/time.ts';
 import type { RunOwner } from '../../store/run-queue.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
 import { completeWith, type RunBench, runBench, timeNow } from '../journal/fixtures.ts';
-import { advance } from './advance.ts';
+import { advance } from '../run/advance.ts';
 import { type EmbeddedEngineOptions, embeddedEngine } from './embedded-engine.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -123,6 +124,42 @@ describe('the embedded engine', () => {
     await bench.store.runs.signal(run.id, { kind: 'cancel', by: 'ada', detail: { reason: 'A typo.' } });
     await until('the run has ended', async () => (await status(bench, run)) === 'cancelled');
     expect(await bench.get(run)).toMatchObject({ error: { message: 'ada cancelled the run: A typo.' } });
+  });
+
+  verifies('W5', 'reads a signal again that the store could not read, and leaves no watcher', async () => {
+    let [failures, watchers] = [0, 0];
+    const bench = await runBench(({ journal }) => ({
+      timer: (_delay, callback) => realTimer(1, callback),
+      journal: {
+        ...journal,
+        async signals(run, after) {
+          if (failures-- > 0) throw new HeddleError('STORE_UNAVAILABLE', 'The disk is full.');
+          return journal.signals(run, after);
+        },
+        watch(onChange) {
+          const end = journal.watch(onChange);
+          watchers++;
+          return () => {
+            watchers--;
+            end();
+          };
+        },
+      },
+    }));
+    bench.respond(
+      'write',
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
+    const run = await bench.create(aWorkflow([aCallStep('write')]));
+    failures = 1;
+    await expect(bench.advance(run)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(watchers).toBe(0);
+    const { engine } = engineOf(bench, { isAlive: () => false });
+    await engine.start(run.id);
+    await until('the call is in flight', () => bench.reached.length === 1);
+    failures = 1;
+    await bench.store.runs.signal(run.id, { kind: 'cancel', by: 'ada', detail: {} });
+    await until('the run has ended', async () => (await status(bench, run)) === 'cancelled');
   });
 
   verifies('W5', 'finishes calls in flight when it closes, and leaves the run to the next process', async () => {
