@@ -23,7 +23,7 @@ async function failedRun(bench: RunBench, undo = false) {
     tool: 'write-bad',
     input: { object: { size: { cel: 'size(scope["write"].result.text)' } } },
   });
-  const run = await bench.create(aWorkflow([first, last]));
+  const run = await bench.create(aWorkflow([first, last]), { detached: true });
   expect(await bench.advance(run)).toEqual({ kind: 'ended' });
   expect((await bench.get(run)).status).toBe('failed');
   return bench.get(run);
@@ -39,6 +39,7 @@ describe('a retry', () => {
     );
     const run = await retryRun(bench.parts, old, { caller: grace, from: 'last' });
     expect(run).toMatchObject({ retryOf: { run: old.id, from: 'last' }, caller: { id: 'grace' } });
+    expect([old.detached, run.detached]).toEqual([true, undefined]);
     expect(await bench.advance(run)).toEqual({ kind: 'ended' });
     expect(bench.called(run)).toEqual(['write-bad']);
     expect(await bench.output(run)).toEqual({ size: 100_000 });

@@ -47,6 +47,8 @@ export async function retryRun({ journal, clock = Date.now }: RetryParts, old: S
     callId: _____,
     parent: ______,
     timeoutAt: _______,
+    // The process that retries a run executes it.
+    detached: ________,
     ...kept
   } = old;
   const run: StoredRun = {
