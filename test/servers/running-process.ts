@@ -29,6 +29,8 @@ export const openLedgerHeddle = ({ folder, url, store, runs = true }: LedgerHedd
     config: {
       ...(store !== undefined && { store }),
       approvals: { keepOpenMs: 0 },
+      // A machine that is busy with the processes of a soak run has connected after more than 15 s.
+      connect: { timeoutMs: 600_000 },
       permissions: { allow: ['mcp__ledger', 'mcp__workflow'] },
       workflows: LEDGER_WORKFLOWS,
       mcpServers: { ledger: { type: 'http', url, trusted: true } },
@@ -68,7 +70,9 @@ async function settleDoubts(heddle: Heddle, run: Run, url: string): Promise<void
     const intent = records.map(({ detail }) => (detail as JsonObject).arguments as JsonObject).find(Boolean);
     if (!intent) throw new Error(`No audit record of ${path} shows the arguments.`);
     const key = keyOf(intent);
-    const response = await fetch(`${url}?tool=${tool.split(/__|\./).at(-1)}&key=${key}`);
+    const count = () => fetch(`${url}?tool=${tool.split(/__|\./).at(-1)}&key=${key}`);
+    // The ledger may close an idle connection in the moment in which it is used.
+    const response = await count().catch(count);
     const isEntered = Number(await response.text()) > 0;
     const result: Json = { content: [], structuredContent: { key, n: Number(key.split('/')[0]) } };
     const how = isEntered ? ({ how: 'happened', result } as const) : ({ how: 'not-happened' } as const);
