@@ -102,74 +102,72 @@ describe.each(CELLS)('a $client client over $over of a $era server over $carrier
   /** A modern server names its input requests and gets the responses by name. */
   const named = (name: string, answer: unknown) => (era === 'modern' ? { [name]: answer } : answer);
 
-  verifies('P3', 'gets all kinds of input requests, and the responses reach the server', async () => {
-    const { call, inputRequests } = await meeting({ client, over, server: await entryOf(era, carrier) });
-    expect(textIn(await call('book'))).toEqual(named('who', ANN));
-    expect(textIn(await call('sign_in'))).toEqual(named('page', { action: 'accept' }));
-    expect(textIn(await call('write'))).toEqual(named('poem', POEM));
-    expect(textIn(await call('where'))).toEqual(named('roots', ROOTS));
-    expect(textIn(await call('twice'))).toEqual([ANN, ANN]);
-    expect(textIn(await call('both'))).toEqual(era === 'modern' ? { left: ANN, right: ANN } : [ANN, ANN]);
-    const messages = inputRequests.map(([method, { message }]) => message ?? method);
-    expect(messages.slice(0, 6)).toEqual([
-      'Who is travelling?',
-      'Sign in.',
-      'sampling/createMessage',
-      'roots/list',
-      'First?',
-      'Second?',
-    ]);
-    expect(messages.slice(6).toSorted()).toEqual(['Left?', 'Right?']);
-    expect(inputRequests[2]?.[1].maxTokens).toBe(500);
-    // Only legacy clients get an elicitationId.
-    expect(typeof inputRequests[1]?.[1].elicitationId).toBe(client === 'legacy' ? 'string' : 'undefined');
-  });
+  // One connection for all of them: each connection to a server over stdio starts a process.
+  verifies(
+    'P3',
+    'gets all kinds of input requests, may decline and cancel, and may make concurrent calls',
+    async () => {
+      let user = answering;
+      const cell = { client, over, server: await entryOf(era, carrier) };
+      const { call, inputRequests } = await meeting(cell, (...request) => user(...request));
+      expect(textIn(await call('book'))).toEqual(named('who', ANN));
+      expect(textIn(await call('sign_in'))).toEqual(named('page', { action: 'accept' }));
+      expect(textIn(await call('write'))).toEqual(named('poem', POEM));
+      expect(textIn(await call('where'))).toEqual(named('roots', ROOTS));
+      expect(textIn(await call('twice'))).toEqual([ANN, ANN]);
+      expect(textIn(await call('both'))).toEqual(era === 'modern' ? { left: ANN, right: ANN } : [ANN, ANN]);
+      const messages = inputRequests.map(([method, { message }]) => message ?? method);
+      expect(messages.slice(0, 6)).toEqual([
+        'Who is travelling?',
+        'Sign in.',
+        'sampling/createMessage',
+        'roots/list',
+        'First?',
+        'Second?',
+      ]);
+      expect(messages.slice(6).toSorted()).toEqual(['Left?', 'Right?']);
+      expect(inputRequests[2]?.[1].maxTokens).toBe(500);
+      // Only legacy clients get an elicitationId.
+      expect(typeof inputRequests[1]?.[1].elicitationId).toBe(client === 'legacy' ? 'string' : 'undefined');
 
-  verifies('P3', 'may decline and cancel, and the server gets the action', async () => {
-    const actions = ['decline', 'cancel'];
-    const user: User = () => ({ action: String(actions.shift()) });
-    const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
-    expect(textIn(await call('twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
-  });
+      const actions = ['decline', 'cancel'];
+      user = () => ({ action: String(actions.shift()) });
+      expect(textIn(await call('twice'))).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
 
-  verifies('P1', 'gets log messages of the server from its level on, and none without a level', async () => {
+      const seen = new Set<unknown>();
+      user = (_method, { message }) => {
+        seen.add(message);
+        return { ...ANN, content: { ...ANN.content, name: String(message) } };
+      };
+      const results = (await Promise.all([call('twice'), call('both'), call('book')])).map(textIn);
+      const names = JSON.stringify(results).match(/(?<="name":")[^"]*/g);
+      expect(names?.toSorted()).toEqual(['First?', 'Left?', 'Right?', 'Second?', 'Who is travelling?']);
+      expect(seen.size).toBe(5);
+    },
+  );
+
+  verifies('P1', 'gets log messages of the server from its level on', async () => {
     const server = await entryOf(era, carrier);
-    const logsAt = async (level?: 'debug' | 'warning') => {
+    const logsAt = async (level: 'debug' | 'warning') => {
       const { call, logs } = await meeting({ client, over, server, capabilities: {}, level });
       expect(textIn(await call('chatter'))).toBe('done');
       return logs;
     };
     expect(await logsAt('debug')).toEqual(['a debug', 'a warning']);
     expect(await logsAt('warning')).toEqual(['a warning']);
-    expect(await logsAt()).toEqual([]);
   });
 
-  verifies('P3', 'without capabilities gets no input requests', async () => {
-    const { call, inputRequests } = await meeting({
-      client,
-      over,
-      server: await entryOf(era, carrier),
-      capabilities: {},
-    });
+  verifies('P3', 'without capabilities gets no input requests, and without a level no log messages', async () => {
+    const server = await entryOf(era, carrier);
+    const { call, inputRequests, logs } = await meeting({ client, over, server, capabilities: {} });
+    expect(textIn(await call('chatter'))).toBe('done');
+    expect(logs).toEqual([]);
     const outcome = await call('book').then(
       (result) => result.isError,
       (error) => error.code,
     );
     expect(outcome).toBe(client === 'modern' && era === 'modern' ? -32021 : true);
     expect(inputRequests).toEqual([]);
-  });
-
-  verifies('P3', 'gives concurrent calls their own responses', async () => {
-    const seen = new Set<unknown>();
-    const user: User = (_method, { message }) => {
-      seen.add(message);
-      return { ...ANN, content: { ...ANN.content, name: String(message) } };
-    };
-    const { call } = await meeting({ client, over, server: await entryOf(era, carrier) }, user);
-    const results = (await Promise.all([call('twice'), call('both'), call('book')])).map(textIn);
-    const names = JSON.stringify(results).match(/(?<="name":")[^"]*/g);
-    expect(names?.toSorted()).toEqual(['First?', 'Left?', 'Right?', 'Second?', 'Who is travelling?']);
-    expect(seen.size).toBe(5);
   });
 });
 

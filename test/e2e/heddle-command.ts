@@ -15,8 +15,6 @@ export const ROOT = join(import.meta.dirname, '..', '..');
 export const BIN = join(ROOT, 'bin', 'heddle');
 /** The folder of the test servers. */
 export const SERVERS = join(ROOT, 'test', 'servers');
-/** Commands that lower the priority of their process. */
-const LOWER_PRIORITY = /^audit\b|^policy simulate\b/;
 
 export interface Outcome {
   readonly code: number | null;
@@ -84,7 +82,7 @@ export function project(
     env,
     async heddle(args, { stdin = '', env: extra, meanwhile, spawned } = {}) {
       await agree();
-      const needsChild = spawned || stdin !== '' || meanwhile || LOWER_PRIORITY.test(args.join(' '));
+      const needsChild = spawned || stdin !== '' || meanwhile;
       const here = needsChild ? undefined : runInProcess(args, { cwd: folder, env: { ...env, ...extra } });
       if (here) return here;
       const child = start(args, extra);

@@ -1,5 +1,5 @@
-import { createRequire, enableCompileCache } from 'node:module';
-import { tmpdir } from 'node:os';
+import { createRequire, enableCompileCache, syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -28,7 +28,7 @@ export function runInProcess(args: readonly string[], place: Place) {
 
 async function run(args: readonly string[], { cwd, env }: Place) {
   // Node loads the files, as for a child process: the modules of the test itself stay separate.
-  enableCompileCache(join(tmpdir(), 'node-compile-cache'));
+  enableCompileCache(join(os.tmpdir(), 'node-compile-cache'));
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const output = Promise.all([text(stdout), text(stderr)]);
   const restore = [
@@ -36,6 +36,7 @@ async function run(args: readonly string[], { cwd, env }: Place) {
     swapFolder(cwd),
     ...Object.entries({ stdin: Readable.from([]), stdout, stderr }).map(([name, stream]) => swapStream(name, stream)),
     keepListeners(),
+    keepPriority(),
   ];
   let code: number;
   try {
@@ -83,4 +84,15 @@ function keepListeners(): () => void {
       for (const listener of process.listeners(name))
         if (!before[index]?.includes(listener)) process.removeListener(name, listener);
     });
+}
+
+/** Keeps the priority of this process, which `audit` and `policy simulate` would lower for the rest of its life. */
+function keepPriority(): () => void {
+  const before = os.setPriority;
+  const become = (setPriority: typeof os.setPriority) => {
+    os.setPriority = setPriority;
+    syncBuiltinESMExports();
+  };
+  become(() => {});
+  return () => become(before);
 }

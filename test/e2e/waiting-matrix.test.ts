@@ -182,13 +182,14 @@ describe.each(STORES.filter(({ dialect }) => dialect === 'sqlite' || testPostgre
   // What a front end shows does not depend on the store; restarts and other processes do.
   const onEveryStore = dialect === 'sqlite' || MEASURES;
 
-  verifies('G7', 'every front end runs its call once after the approval', async () => {
-    const { waiting, decide, ends, all, counts, once } = await open(dialect, 'approved');
-    await answer(waiting.filter(withForm), ACCEPT);
-    await decide('approve', waiting.filter(withoutForm));
-    expect(await ends()).toEqual(all('ok'));
-    expect(counts()).toEqual(once);
-  });
+  if (onEveryStore)
+    verifies('G7', 'every front end runs its call once after the approval', async () => {
+      const { waiting, decide, ends, all, counts, once } = await open(dialect, 'approved');
+      await answer(waiting.filter(withForm), ACCEPT);
+      await decide('approve', waiting.filter(withoutForm));
+      expect(await ends()).toEqual(all('ok'));
+      expect(counts()).toEqual(once);
+    });
 
   if (onEveryStore)
     verifies('G7', 'no front end runs a rejected call, and the same call gets the rejection', async () => {
