@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../core/call.ts';
+import type { RunCode } from '../core/code.ts';
 import type { RunError } from '../core/records/run.ts';
 import type { Mapping, Step, StepBase, Workflow } from './definition/canonical.ts';
 import { RunInterrupted } from './run/durable.ts';
 import { MemoryDurable, type MemoryOptions } from './run/fixtures.ts';
 import { interpret, RunFailure } from './run/interpret.ts';
 import type { ToolResponse, World } from './steps/fixtures.ts';
-import type { SandboxRun } from './steps/frame/sandbox-run.ts';
 
 /** The end of a simulated run. `suspended`: all its operations wait. `crashed`: it met the injected crash. */
 export interface SimulatedEnd {
@@ -24,10 +24,10 @@ export interface Simulation extends SimulatedEnd {
 
 export interface SimulateOptions extends MemoryOptions {
   readonly input?: JsonObject;
-  readonly runCode?: SandboxRun;
+  readonly runCode?: RunCode;
 }
 
-const NO_CODE: SandboxRun = () => Promise.reject(new Error('This test runs no code.'));
+const NO_CODE: RunCode = () => Promise.reject(new Error('This test runs no code.'));
 
 /** Interprets a workflow over a journal in memory and a virtual clock. */
 export async function simulate(workflow: Workflow, world: World, options: SimulateOptions = {}): Promise<Simulation> {

@@ -2,9 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
+import type { CodeHost, CodeRequest } from '../../core/code.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { parseExact } from '../../core/exact-numbers.ts';
-import { type CodeHost, type CodeRequest, runCode } from './run-code.ts';
+import { runCode } from './run-code.ts';
 
 const LIMITS = { wallMs: 5_000, memoryBytes: 16 * 1024 * 1024, calls: 25 };
 
@@ -51,6 +52,37 @@ describe('code in the sandbox', () => {
       [0, 'crm.find', { name: 'a' }],
       [1, 'crm.find', { name: 'b' }],
     ]);
+  });
+
+  verifies('W3', 'names the tools that it may call instead of one that does not exist', async () => {
+    const tools = ['crm.find', 'crm.remove', 'post'];
+    expect(await errorOf('await tools.crm.fnd({})', { tools })).toBe(
+      'CODE_FAILED: The code failed at line 1: TypeError: there is no tool crm.fnd in `tools`; the code may call crm.find, crm.remove, post.',
+    );
+    expect(await errorOf('await tools.cmr.find({})', { tools: [] })).toContain('the code may call no tool');
+    expect(await run('await tools; return JSON.stringify(tools.crm)', { tools })).toBe('{}');
+  });
+
+  verifies('W3', 'computes in four threads at most; code that waits for its calls needs none', async () => {
+    const calls = Promise.withResolvers<null>();
+    const computing = new Set<number>();
+    let most = 0;
+    let waiting = 0;
+    const codes = Array.from({ length: 5 }, (_, at) =>
+      run('return tools.crm.find({})', {
+        onIdle(isIdle) {
+          if (isIdle) computing.delete(at);
+          else computing.add(at);
+          if (waiting < 5) most = Math.max(most, computing.size);
+        },
+        call() {
+          if (++waiting === 5) calls.resolve(null);
+          return calls.promise;
+        },
+      }),
+    );
+    expect(await Promise.all(codes)).toEqual([null, null, null, null, null]);
+    expect(most).toBeLessThanOrEqual(4);
   });
 
   verifies('W3', 'can be executed again with equal results: time and randomness are fixed', async () => {
@@ -128,6 +160,8 @@ describe('hostile code', () => {
   });
 
   verifies('W3', 'is ended at its limit of memory', async () => {
+    const large = async () => 'x'.repeat(10 * 1024 * 1024);
+    expect(await errorOf('await tools.crm.find({})', { call: large })).toContain('bytes of memory');
     for (const source of [
       'const all = []; for (;;) all.push(new Array(1000).fill(all.length))',
       'const all = new Map(); for (;;) all.set({}, {})',

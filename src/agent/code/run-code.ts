@@ -2,6 +2,7 @@ import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { limiter } from '../../core/async/limiter.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
+import type { CodeHost, CodeRequest, RunCode } from '../../core/code.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { withNumbersAsText } from '../../core/exact-numbers.ts';
 import { parseJson } from '../../core/json.ts';
@@ -10,45 +11,58 @@ import { redactText } from '../../core/text/redact-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { CallSettled, SandboxFailure, SandboxJob, SandboxMessage } from './sandbox-messages.ts';
 
-/** Code that runs in a sandbox: the body of an async function with `input` and `tools`. */
-export interface CodeRequest {
-  readonly source: string;
-  readonly input: Json;
-  /** The names of the tools that it may call: `server.tool` becomes `tools.server.tool(arguments)`. */
-  readonly tools: readonly string[];
-  readonly limits: { readonly wallMs: number; readonly memoryBytes: number; readonly calls: number };
-  /** Seeds `Math.random`, and fixes `Date.now`, so that the code can be executed again with equal results. */
-  readonly seed: number;
-  readonly now: number;
-}
-
-export interface CodeHost {
-  /**
-   * Calls a tool. `index` counts the calls of this code from 0, in the order in which it makes them. An error with a
-   * `code` is thrown inside of the code. Any other error ends the code and is rethrown.
-   */
-  call(index: number, tool: string, input: JsonObject): Promise<Json>;
-  /** Reports whether the code waits for calls only. */
-  onIdle(isIdle: boolean): void;
-  readonly signal: AbortSignal;
-}
-
-/** Runs code and returns its result. Throws CODE_FAILED or CODE_LIMIT_EXCEEDED. */
-export type RunCode = (request: CodeRequest, host: CodeHost) => Promise<Json>;
-
 const THREAD = join(import.meta.dirname, `sandbox-thread${extname(import.meta.filename)}`);
 /** Added to the limit of time before the thread is ended. The sandbox notices the limit by itself in most cases. */
 const GRACE_MS = 2_000;
 const MAX_CONCURRENT_CALLS = 16;
+const MAX_COMPUTING = 4;
 const MAX_SHOWN_CHARS = 500;
 const MAX_HEAP_MEGABYTES = 128;
 
+/** Bounds the code that computes at the same time: a thread needs 30 MB and a whole processor. */
+const limitedThreads = limiter(MAX_COMPUTING);
+
 /**
- * Runs code in QuickJS, in a thread of its own: an endless loop blocks no other work. Time while the code waits for calls
- * does not count, because calls have limits of their own. The thread has ended when this returns or throws.
+ * Runs code in QuickJS, in a thread of its own: an endless loop blocks no other work. At most four threads begin at the
+ * same time; the others wait until one ends or waits for its calls. A call may run code itself, so waiting needs no place.
  */
 export const runCode: RunCode = async (request, host) => {
-  host.signal.throwIfAborted();
+  const place = Promise.withResolvers<void>();
+  const free = Promise.withResolvers<void>();
+  void limitedThreads(() => {
+    place.resolve();
+    return free.promise;
+  });
+  const onIdle = (isIdle: boolean) => {
+    if (isIdle) free.resolve();
+    host.onIdle(isIdle);
+  };
+  try {
+    await beforeAbort(place.promise, host.signal);
+    return await runInThread(request, { ...host, onIdle });
+  } finally {
+    free.resolve();
+  }
+};
+
+/** Waits for a promise. Rejects when the signal aborts. */
+async function beforeAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const abort = Promise.withResolvers<never>();
+  const onAbort = () => abort.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, abort.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * Runs code in a new thread. Time while it waits for calls does not count, because calls have limits of their own. The
+ * thread has ended when this returns or throws.
+ */
+async function runInThread(request: CodeRequest, host: CodeHost): Promise<Json> {
   const { source, tools, limits, seed, now } = request;
   const job: SandboxJob = { source, tools, limits, seed, now, input: toText(request.input) };
   const worker = new Worker(THREAD, {
@@ -57,18 +71,14 @@ export const runCode: RunCode = async (request, host) => {
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MEGABYTES },
   });
-  const abort = Promise.withResolvers<never>();
-  const onAbort = () => abort.reject(host.signal.reason);
-  host.signal.addEventListener('abort', onAbort, { once: true });
   const thread = supervise(worker, request, host);
   try {
-    return await Promise.race([thread.result, abort.promise]);
+    return await beforeAbort(thread.result, host.signal);
   } finally {
-    host.signal.removeEventListener('abort', onAbort);
     thread.stop();
     await worker.terminate();
   }
-};
+}
 
 /** A number that JavaScript cannot hold is text in the code: nothing is rounded. */
 const toText = (value: Json): string => JSON.stringify(withNumbersAsText(value));

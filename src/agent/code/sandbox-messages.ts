@@ -1,11 +1,8 @@
+import type { CodeRequest } from '../../core/code.ts';
+
 /** The code for the thread of a sandbox. `input` is JSON text. */
-export interface SandboxJob {
-  readonly source: string;
+export interface SandboxJob extends Omit<CodeRequest, 'input'> {
   readonly input: string;
-  readonly tools: readonly string[];
-  readonly limits: { readonly wallMs: number; readonly memoryBytes: number; readonly calls: number };
-  readonly seed: number;
-  readonly now: number;
 }
 
 /** The end of a call. `reply` is JSON text: `{value}` or `{error: {code, message}}`. */

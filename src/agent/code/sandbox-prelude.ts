@@ -2,7 +2,7 @@
  * Runs in the sandbox before the code. Makes time and randomness repeatable, and `tools` from one host function. It keeps
  * the built-ins that it needs, so that changes of the code to them have no effect on it.
  */
-export const PRELUDE = `(function (host, config) {
+export const PRELUDE = `(function (host, unknown, config) {
   'use strict';
   const { parse, stringify } = JSON;
   const { create, defineProperty, freeze } = Object;
@@ -42,11 +42,19 @@ export const PRELUDE = `(function (host, config) {
     if (tool === '') tools[server] = callTool(name);
     else (tools[server] ??= create(null))[tool] = callTool(name);
   }
-  for (const server in tools) freeze(tools[server]);
-  freeze(tools);
+  // A promise and JSON look for these on every value.
+  const isProbe = (key) => typeof key === 'symbol' || key === 'then' || key === 'toJSON';
+  const namingUnknown = (of, prefix) =>
+    new Proxy(freeze(of), {
+      get(target, key) {
+        if (key in target || isProbe(key)) return target[key];
+        throw new TypeError(unknown(prefix + key));
+      },
+    });
+  for (const server in tools) tools[server] = namingUnknown(tools[server], server + '.');
 
   return async function start(body) {
-    const value = await body(input, tools);
+    const value = await body(input, namingUnknown(tools, ''));
     const text = stringify(value === undefined ? null : value);
     if (typeof text !== 'string') throw new TypeError('the result is not JSON');
     return text;

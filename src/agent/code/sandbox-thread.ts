@@ -7,6 +7,7 @@ import {
   type QuickJSHandle,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
+import { nearestFirst } from '../../core/text/did-you-mean.ts';
 import {
   type CallSettled,
   MAX_INPUT_CHARS,
@@ -21,6 +22,7 @@ const FILE = 'code.ts';
 const MAX_STACK_BYTES = 256 * 1024;
 const PAGE_BYTES = 64 * 1024;
 const MAX_MESSAGE_CHARS = 1000;
+const MAX_NAMED_TOOLS = 5;
 const LINE = new RegExp(`${FILE.replace('.', '\\.')}:(\\d+)`);
 
 const job = workerData as SandboxJob;
@@ -64,7 +66,9 @@ function stripTypes(source: string): { readonly source: string } | SandboxFailur
   try {
     return { source: stripTypeScriptTypes(`(async function code(input, tools) {\n${source}\n})`) };
   } catch (thrown) {
-    const { message, stack = '' } = thrown as Error;
+    const { message, stack = '', code } = thrown as NodeJS.ErrnoException;
+    // The compiler itself has overflowed its stack.
+    if (code === 'ERR_INTERNAL_ASSERTION') return { kind: 'exceeded', limit: 'stack' };
     const line = Number(/^[^\n]*:(\d+)\n/.exec(stack)?.[1]);
     return { kind: 'failed', message: cut(`SyntaxError: ${message}`), ...(line > 1 && { line: line - 1 }) };
   }
@@ -109,6 +113,8 @@ async function execute(source: string): Promise<void> {
     try {
       end = task();
     } catch (thrown) {
+      // Also the input or the result of a call may need too much.
+      if (isMemoryFull) exceeded ??= { kind: 'exceeded', limit: 'memory' };
       // After an interruption the values of the code cannot be read.
       if (!exceeded) throw thrown;
     }
@@ -149,14 +155,23 @@ function start(
 ): { readonly promise: QuickJSHandle } | SandboxFailure {
   const prelude = context.unwrapResult(context.evalCode(PRELUDE, 'prelude.js'));
   const host = context.newFunction('host', onCall);
+  const unknown = context.newFunction('unknown', (name) => context.newString(unknownTool(context.getString(name))));
   const names = job.tools.map(splitName);
   const config = `{"seed":${job.seed},"now":${job.now},"names":${JSON.stringify(names)},"input":${job.input}}`;
-  const prepared = context.callFunction(prelude, context.undefined, host, context.newString(config));
+  const prepared = context.callFunction(prelude, context.undefined, host, unknown, context.newString(config));
   if (prepared.error) return failureOf(context, prepared.error);
   const body = context.evalCode(source, FILE);
   if (body.error) return failureOf(context, body.error);
   const running = context.callFunction(prepared.value, context.undefined, body.value);
   return running.error ? failureOf(context, running.error) : { promise: running.value };
+}
+
+/** Describes a tool that the code may not call, with the nearest of those that it may. */
+function unknownTool(name: string): string {
+  const near = nearestFirst(name, job.tools).slice(0, MAX_NAMED_TOOLS);
+  const allowed = near.length === 0 ? 'no tool' : near.join(', ');
+  const more = job.tools.length > near.length ? ' and others' : '';
+  return cut(`there is no tool ${name} in \`tools\`; the code may call ${allowed}${more}`);
 }
 
 /** Splits `server.tool` for `tools.server.tool`. */

@@ -1,5 +1,5 @@
-import type { RunCode } from '../../agent/code/run-code.ts';
 import type { ResolvedCall } from '../../core/call.ts';
+import type { RunCode } from '../../core/code.ts';
 import type { RunFollower } from '../../core/records/workflow-api.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunEngine } from '../../workflow/run/engine.ts';

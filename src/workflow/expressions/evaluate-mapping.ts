@@ -73,7 +73,7 @@ function passOn(value: Json, { text }: Reference, evaluation: Evaluation): Json 
 }
 
 /** Returns about the number of characters of a value as JSON; counting ends above `most`. */
-function charsOf(value: Json, most: number): number {
+export function charsOf(value: Json, most: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 4;
   let chars = 2;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Caller, Json } from '../../core/call.ts';
 import { realTimer } from '../../core/time.ts';
 import type { JournalEntry, RunFence, StoredRun } from '../../store/run-journal.ts';
@@ -15,6 +16,9 @@ import { runWriter } from './run-writer.ts';
 import { runSleeps } from './sleeps.ts';
 import { callOnce } from './step-calls.ts';
 import { orAborted } from './wait-for-person.ts';
+
+/** The time for which a run may compute before others of the process go on. */
+const MAX_TURN_MS = 10;
 
 /** Operations of one execution of a run, over its journal. */
 export interface JournalDurable extends Pick<RunContext, 'writer' | 'activity' | 'sleeps' | 'events' | 'doubts'> {
@@ -106,6 +110,7 @@ function createContext(options: JournalDurableOptions): OwnContext {
 
 function operations(context: OwnContext, values: Map<string, Json>): Durable {
   const { history, writer, activity, clock, stopping } = context;
+  let turnAt = performance.now();
 
   async function record<T extends Json>(path: string, make: () => T): Promise<T> {
     if (activity.isInterrupted) throw new RunInterrupted();
@@ -133,6 +138,11 @@ function operations(context: OwnContext, values: Map<string, Json>): Durable {
       writer.add('log', path, line);
     },
     hold: () => activity.begin(),
+    async yieldTurn() {
+      if (performance.now() - turnAt < MAX_TURN_MS) return;
+      await activity.operate(() => setImmediate());
+      turnAt = performance.now();
+    },
     cancelled: stopping.signal,
   };
 }

@@ -54,6 +54,22 @@ verifies('W3', 'does not count the log lines of a resumed run as events', async 
   expect(await bench.get(run)).toMatchObject({ status: 'succeeded' });
 });
 
+verifies('W3', 'lets other work of the process go on while a run computes', async () => {
+  let turns = 0;
+  let seen: number | undefined;
+  const bench = await runBench(() => ({
+    async execute(_workflow, _input, { durable }) {
+      setImmediate(() => turns++);
+      for (let at = 0; at < 1_000_000 && turns === 0; at++) await durable.yieldTurn();
+      seen = turns;
+      return { output: null, stepsExecuted: 0 };
+    },
+  }));
+  const run = await bench.create(aWorkflow([aCallStep('read')]));
+  expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+  expect(seen).toBe(1);
+});
+
 verifies('W3', 'ends a resumed run with too many events as failed, and calls nothing', async () => {
   for (const count of [50_000, 55_001]) {
     const bench = await runBench();

@@ -106,6 +106,8 @@ export interface Durable {
    * function is called.
    */
   hold(): () => void;
+  /** Lets other work of the process go on if this run has computed for a while. Rejects if the run is interrupted. */
+  yieldTurn(): Promise<void>;
   /** Aborts with a `RunStop` when the run is cancelled or its time is over. Compensations run after that. */
   readonly cancelled: AbortSignal;
 }

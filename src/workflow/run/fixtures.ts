@@ -46,6 +46,8 @@ export class MemoryDurable implements Durable {
   readonly calls: SentCall[] = [];
   readonly logs: (StepLog & { readonly path: string })[] = [];
   readonly open = new Map<string, (reason: RunInterrupted) => void>();
+  /** The number of turns that the run has yielded. */
+  turns = 0;
   time: number;
   readonly #world: World;
   readonly #crashAfter: number | undefined;
@@ -189,6 +191,10 @@ export class MemoryDurable implements Durable {
 
   hold(): () => void {
     return () => {};
+  }
+
+  async yieldTurn(): Promise<void> {
+    this.turns++;
   }
 
   /** Runs events in the order of their times until `isOver`, or until no event is left. */

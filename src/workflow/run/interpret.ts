@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from '../../core/call.ts';
+import type { RunCode } from '../../core/code.ts';
 import { isObject } from '../../core/json.ts';
 import type { RunError } from '../../core/records/run.ts';
 import type { Workflow } from '../definition/canonical.ts';
 import { inputDefaults } from '../definition/input-defaults.ts';
 import { compensate } from '../steps/compensate.ts';
 import { evaluate } from '../steps/frame/evaluate.ts';
-import type { ExecutionParts, Frame } from '../steps/frame/frame.ts';
-import type { SandboxRun } from '../steps/frame/sandbox-run.ts';
+import { type ExecutionParts, type Frame, MAX_BEGUN_STEPS } from '../steps/frame/frame.ts';
 import { type StepFailure, toStepFailure } from '../steps/frame/step-failure.ts';
 import { openScope } from '../steps/frame/step-scope.ts';
 import { withTimeout } from '../steps/frame/with-timeout.ts';
@@ -16,7 +16,7 @@ import type { Durable, RunStop } from './durable.ts';
 /** The parts that the interpreter gets. It has no clock, no randomness and no I/O of its own. */
 export interface InterpreterParts {
   readonly durable: Durable;
-  readonly runCode: SandboxRun;
+  readonly runCode: RunCode;
   /** The fields of `$run`. */
   readonly run?: JsonObject;
 }
@@ -72,6 +72,7 @@ function openParts({ form, input: schema }: Workflow, input: Json, parts: Interp
     form,
     input: { ...inputDefaults(schema), ...(isObject(input) ? input : {}) },
     compensations: [],
+    begun: 0,
     executed: 0,
     runSteps: (steps, frame) => runSteps(execution, frame, steps),
   };
@@ -102,7 +103,17 @@ async function undo(execution: ExecutionParts, frame: Frame, failure: StepFailur
 }
 
 /** Returns the reason of a cancellation. */
-function stopOf({ durable }: ExecutionParts, { error }: StepFailure): RunStop {
+function stopOf({ durable, begun }: ExecutionParts, { error }: StepFailure): RunStop {
+  if (begun > MAX_BEGUN_STEPS) return TOO_MANY_STEPS;
   const reason = durable.cancelled.reason as Partial<RunStop> | undefined;
   return { status: reason?.status ?? 'cancelled', error: reason?.error ?? error };
 }
+
+const TOO_MANY_STEPS: RunStop = {
+  status: 'failed',
+  error: {
+    code: 'STEPS_EXCEEDED',
+    message: `The run has begun ${MAX_BEGUN_STEPS} steps, the most that a run may begin.`,
+    fix: 'Use fewer iterations or items, or split the workflow.',
+  },
+};

@@ -159,6 +159,26 @@ describe('fan-out', () => {
     });
   }
 
+  verifies('W3', 'loads results of 32 MiB together at most, and names size and limit', async () => {
+    const big = { raw: { structuredContent: { text: 'x'.repeat(9 * 1024 * 1024) } } };
+    const items = aStep('fanout', {
+      ...{ id: 'f', items: { value: [1, 2, 3, 4] }, as: 'item', steps: [aCallStep('get')], maxConcurrency: 2 },
+      shape: 'report',
+    });
+    const of = world({ get: big, a: big, b: big, c: big, d: big });
+    const unread = await run([items, aCallStep('after')], of);
+    expect(unread.status).toBe('succeeded');
+    const four = parallel('all', 'keyed', { branches: ['a', 'b', 'c', 'd'].map((id) => branch(id)) });
+    for (const [id, step] of [
+      ['f', items],
+      ['p', four],
+    ] as const) {
+      const { error } = await run([step], of);
+      expect(error).toMatchObject({ code: 'RESULTS_TOO_LARGE', path: id, details: { limit: 32 * 1024 * 1024 } });
+      expect(error?.message).toContain(`The results of the step ${id} have 377`);
+    }
+  });
+
   verifies('W3', 'refuses an input of a merge over 1 MiB and names size and limit', async () => {
     const of: World = { tool: () => ({ result: { text: 'x'.repeat(600_000) } }) };
     const end = await run(
@@ -183,6 +203,19 @@ describe('loop', () => {
     const end = await run([loop({ delayMs: 100, carry: { object: { last: ref('get.result.n') } } })]);
     expect(end.output).toEqual({ tool: 'get', n: 2, prev: { last: 1 } });
     expect(end.durable.time).toBe(203);
+  });
+
+  verifies('W3', 'ends a run that begins 100 000 steps, whatever `onError` says, and yields its turns', async () => {
+    const steps = Array.from({ length: 1000 }, (_, at) => aStep('sequential', { id: `s${at}`, steps: [] }));
+    const endless = aStep('loop', {
+      ...{ id: 'l', test: { until: cel('false') }, maxIterations: 1000, atMax: 'fail', shape: 'last' },
+      ...{ steps, onError: 'skip' },
+    });
+    const { status, error, durable } = await run([endless, aCallStep('after')]);
+    expect({ status, code: error?.code, turns: durable.turns }).toEqual({
+      ...{ status: 'failed', code: 'STEPS_EXCEEDED', turns: 99 },
+    });
+    expect(durable.calls).toEqual([]);
   });
 
   verifies('W3', 'while: tests before the body; beyond maxIterations it fails', async () => {

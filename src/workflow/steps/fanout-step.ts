@@ -6,7 +6,8 @@ import { evaluate, stepView } from './frame/evaluate.ts';
 import { advanceTo, type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
 import { StepFailure } from './frame/step-failure.ts';
 import { openScope, type StepDone, type StepState } from './frame/step-scope.ts';
-import { type ItemEntry, mergeItems } from './merge-items.ts';
+import { type ItemEntry, loadItems } from './load-results.ts';
+import { mergeItems } from './merge-items.ts';
 import { type ItemEnd, pullItems, toItems } from './pull-items.ts';
 
 /** Results of items over this size are held by reference. */
@@ -35,7 +36,11 @@ export async function runFanout(
     const merged = await mergeItems(execution, frame, { step, merge: step.merge, entries });
     return { ...merged, fields };
   }
-  return { fields, result: () => report(execution, step, { entries, fields }) };
+  const result = async (): Promise<Json> => {
+    const loaded = await loadItems(execution, frame.path, entries);
+    return step.shape === 'contents' ? loaded.map(({ value }) => value ?? null) : { items: loaded, ...fields };
+  };
+  return { fields, result };
 }
 
 interface Item {
@@ -82,18 +87,6 @@ function toEntry(end: ItemEnd<ItemDone>, index: number): ItemEntry {
   if ('value' in end) return { stored: end.value.stored };
   const { code, message } = end.failure.error;
   return { failed: { index, status: 'failed', error: { code, message } } };
-}
-
-interface Report {
-  readonly entries: readonly ItemEntry[];
-  readonly fields: JsonObject;
-}
-
-async function report({ durable }: ExecutionParts, { shape }: FanoutStep, { entries, fields }: Report): Promise<Json> {
-  const items: JsonObject[] = [];
-  for (const entry of entries)
-    items.push('failed' in entry ? entry.failed : ((await durable.load(entry.stored)) as JsonObject));
-  return shape === 'contents' ? items.map(({ value }) => value ?? null) : { items, ...fields };
 }
 
 function toleratedOf({ tolerate }: FanoutStep, total: number): number {

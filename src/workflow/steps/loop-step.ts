@@ -1,9 +1,9 @@
-import type { Json } from '../../core/call.ts';
 import type { LoopStep, StepBase } from '../definition/canonical.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
 import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
 import { cancelledAt, StepFailure } from './frame/step-failure.ts';
 import { type LazyValue, lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
+import { loadAll } from './load-results.ts';
 
 /** Runs the body until its condition says so. */
 export async function runLoop(execution: ExecutionParts, frame: Frame, step: StepBase & LoopStep): Promise<StepDone> {
@@ -26,7 +26,7 @@ export async function runLoop(execution: ExecutionParts, frame: Frame, step: Ste
     isOver = 'until' in test && (await holds(execution, scope, test.until));
   }
   return {
-    result: shape === 'list' ? () => loadAll(results) : result,
+    result: shape === 'list' ? async () => loadAll(frame.path, results) : result,
     fields: { iterations: index },
     ...(inner && { inner }),
   };
@@ -68,13 +68,13 @@ interface Iteration {
 }
 
 /** Opens the scope of an iteration. It has the steps of the one before until its own replace them. */
-function iterationScope(execution: ExecutionParts, { scope }: Frame, iteration: Iteration): StepScope {
+function iterationScope(execution: ExecutionParts, { scope, path }: Frame, iteration: Iteration): StepScope {
   const { index, step, before } = iteration;
   const results = iteration.results.slice();
   const opened = openScope(
     scope,
     execution.form === 'classic'
-      ? classicValues(scope, index, results)
+      ? classicValues(scope, index, () => loadAll(path, results))
       : {
           loop: async () => ({
             index,
@@ -88,8 +88,7 @@ function iterationScope(execution: ExecutionParts, { scope }: Frame, iteration: 
   return opened;
 }
 
-function classicValues(scope: StepScope, iteration: number, results: readonly LazyValue[]) {
-  const loopResults = () => loadAll(results);
+function classicValues(scope: StepScope, iteration: number, loopResults: LazyValue) {
   const outer = scope.find('var');
   return {
     iteration,
@@ -100,10 +99,6 @@ function classicValues(scope: StepScope, iteration: number, results: readonly La
       loopResults: await loopResults(),
     }),
   };
-}
-
-async function loadAll(values: readonly LazyValue[]): Promise<Json> {
-  return Promise.all(values.map((value) => value()));
 }
 
 const exceeded = (path: string, maxIterations: number): StepFailure =>

@@ -1,20 +1,15 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { FanoutStep, StepBase, ToolUse } from '../definition/canonical.ts';
 import { SKIPPED_VIEW } from '../expressions/step-view.ts';
-import type { StoredValue } from '../run/durable.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate } from './frame/evaluate.ts';
 import { advanceTo, type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
 import { StepFailure } from './frame/step-failure.ts';
 import { type StepDone, withValues } from './frame/step-scope.ts';
 import { isCallRetryable, withRetry } from './frame/with-retry.ts';
+import { type ItemEntry, loadItems } from './load-results.ts';
 
 const MAX_INPUT_BYTES = 1024 * 1024;
-/** The most that a merge loads in order to compute its input. */
-const MAX_LOADED_BYTES = 32 * MAX_INPUT_BYTES;
-
-/** An item that has succeeded or was skipped; or one that has failed and is tolerated. */
-export type ItemEntry = { readonly stored: StoredValue } | { readonly failed: JsonObject };
 
 interface Merge {
   readonly step: StepBase & FanoutStep;
@@ -24,10 +19,10 @@ interface Merge {
 
 /** Calls the merge tool once with the results of all items. */
 export async function mergeItems(execution: ExecutionParts, frame: Frame, merge: Merge): Promise<StepDone> {
-  const items = await loadItems(execution, frame, merge);
+  const items = await itemsOf(execution, frame, merge);
   const scope = withValues(frame.scope, { items });
   const input = toInput(await evaluate(execution, scope, merge.merge.input), frame.path);
-  checkSize(frame.path, Buffer.byteLength(JSON.stringify(input)), MAX_INPUT_BYTES);
+  checkSize(frame.path, Buffer.byteLength(JSON.stringify(input)));
   const below = frameBelow(frame, { segment: '~merge', place: merge.entries.length });
   const { value } = await withRetry(execution, below, {
     retry: merge.step.retry,
@@ -38,28 +33,21 @@ export async function mergeItems(execution: ExecutionParts, frame: Frame, merge:
   return value;
 }
 
-/** Loads `$items`. Each has the steps of its body by id; a step without a result counts as skipped. */
-async function loadItems({ durable }: ExecutionParts, { path }: Frame, { step, entries }: Merge) {
+/** Returns `$items`. Each has the steps of its body by id; a step without a result counts as skipped. */
+async function itemsOf(execution: ExecutionParts, { path }: Frame, { step, entries }: Merge) {
   const skipped = Object.fromEntries(step.steps.map(({ id }) => [id, SKIPPED_VIEW]));
-  const items: JsonObject[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    if ('stored' in entry && 'bytes' in entry.stored) bytes += entry.stored.bytes;
-    checkSize(path, bytes, MAX_LOADED_BYTES);
-    const item = 'failed' in entry ? entry.failed : ((await durable.load(entry.stored)) as JsonObject);
-    const { steps = {}, ...rest } = item;
-    items.push({ ...skipped, ...(steps as JsonObject), ...rest });
-  }
-  return step.shape === 'contents' ? items.map(({ value }) => value ?? null) : items;
+  const loaded = await loadItems(execution, path, entries);
+  if (step.shape === 'contents') return loaded.map(({ value }) => value ?? null);
+  return loaded.map(({ steps = {}, ...rest }): JsonObject => ({ ...skipped, ...(steps as JsonObject), ...rest }));
 }
 
-function checkSize(path: string, bytes: number, limit: number): void {
-  if (bytes <= limit) return;
+function checkSize(path: string, bytes: number): void {
+  if (bytes <= MAX_INPUT_BYTES) return;
   throw new StepFailure({
     code: 'MERGE_TOO_LARGE',
-    message: `The input of the merge of the step ${path} has ${bytes} bytes, and ${limit} are allowed.`,
+    message: `The input of the merge of the step ${path} has ${bytes} bytes, and ${MAX_INPUT_BYTES} are allowed.`,
     fix: 'Merge fewer items, or a smaller part of each.',
     path,
-    details: { bytes, limit },
+    details: { bytes, limit: MAX_INPUT_BYTES },
   });
 }

@@ -6,6 +6,7 @@ import type { ExecutionParts, Frame } from './frame/frame.ts';
 import { cancelledAt, StepFailure } from './frame/step-failure.ts';
 import { lazy, type StepDone, type StepState } from './frame/step-scope.ts';
 import { resultOf } from './group-step.ts';
+import { loadAll } from './load-results.ts';
 
 const MAX_MESSAGE_CHARS = 1000;
 
@@ -45,12 +46,12 @@ export function concludeParallel(end: ParallelEnd): StepDone {
       reportDiscarded(end);
       throw withEffects(deciding.failure.error, ends);
     }
-    return collect(ends, step.shape);
+    return collect(ends, { shape: step.shape, path });
   }
   if (step.mode === 'most') {
     const successes = ends.filter(hasSucceeded);
     if (successes.length <= ends.length / 2) throw tooFewSucceeded(path, ends);
-    return collect(successes, step.shape);
+    return collect(successes, { shape: step.shape, path });
   }
   if (!deciding?.last) throw step.mode === 'first' ? allFailed(path, ends) : noMajority(path, ends);
   const discarded = reportDiscarded(end);
@@ -70,10 +71,16 @@ function winnerResult(winner: string, { result }: StepState, shape: ParallelStep
   };
 }
 
+interface Collected {
+  readonly shape: ParallelStep['shape'];
+  readonly path: string;
+}
+
 /** Makes the result of all branches. A branch without a result is null. */
-function collect(ends: readonly BranchEnd[], shape: ParallelStep['shape']): StepDone {
+function collect(ends: readonly BranchEnd[], { shape, path }: Collected): StepDone {
   const result = async (): Promise<Json> => {
-    const values = await Promise.all(ends.map(({ last }) => (last?.result ?? lazy(null))()));
+    const results = ends.map(({ last }) => last?.result ?? lazy(null));
+    const values = await loadAll(path, results);
     return shape === 'list' ? values : Object.fromEntries(ends.map(({ id }, index) => [id, values[index] ?? null]));
   };
   const errors: [string, JsonObject][] = ends.flatMap(({ id, frame }) => {

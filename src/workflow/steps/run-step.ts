@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { Step } from '../definition/canonical.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
-import { type ExecutionParts, type Frame, pathBelow } from './frame/frame.ts';
-import { type StepFailure, toStepFailure } from './frame/step-failure.ts';
+import { type ExecutionParts, type Frame, MAX_BEGUN_STEPS, pathBelow } from './frame/frame.ts';
+import { cancelledAt, type StepFailure, toStepFailure } from './frame/step-failure.ts';
 import { lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
 import { isBlockRetryable, isCallRetryable, withRetry } from './frame/with-retry.ts';
 import { withTimeout } from './frame/with-timeout.ts';
@@ -32,6 +32,8 @@ const below = (frame: Frame, id: string, place: number): Frame => ({
 
 /** Runs a step with all that steps have in common: `if`, timeouts, retries, `output`, `compensate` and `onError`. */
 async function runStep(execution: ExecutionParts, frame: Frame, step: Step): Promise<StepState> {
+  // `onError` must not catch it: each step after it would fail, too.
+  if (++execution.begun > MAX_BEGUN_STEPS) throw cancelledAt(frame.path);
   const startedAt = frame.time.at;
   try {
     if (step.if && !(await holds(execution, frame.scope, step.if))) {

@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import type { RunCode } from '../../core/code.ts';
 import type { Mapping, Step, StepBase, Workflow } from '../definition/canonical.ts';
 import { aCallStep, aStep, aWorkflow, cel, ref, type Simulation, simulate, world } from '../fixtures.ts';
 import type { World } from './fixtures.ts';
-import type { SandboxRun } from './frame/sandbox-run.ts';
 
 const FAILED = { error: { code: 'UPSTREAM_FAILED', mayHaveActed: false } };
 const EMPTY: Mapping = { value: {} };
@@ -41,7 +41,7 @@ describe('compensation', () => {
   });
 });
 
-const neverDone: SandboxRun = (_, { signal, call }) => {
+const neverDone: RunCode = (_, { signal, call }) => {
   void call(0, 'slow', {}).catch(() => {});
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
 };
@@ -198,7 +198,7 @@ describe('code', () => {
 
   verifies('W3', 'delivers results in the order of the calls, and calls below its path', async () => {
     const order: number[] = [];
-    const runCode: SandboxRun = async (_, { call }) => {
+    const runCode: RunCode = async (_, { call }) => {
       const calls = [0, 1].map((index) => call(index, 't', { index }).then(() => order.push(index)));
       await Promise.all(calls);
       return order.length;
@@ -215,7 +215,7 @@ describe('code', () => {
     'executes code again after a crash with the recorded calls, but not once its end is recorded',
     async () => {
       let executed = 0;
-      const runCode: SandboxRun = async ({ seed }, { call }) => {
+      const runCode: RunCode = async ({ seed }, { call }) => {
         executed++;
         return { seed, from: await call(0, 't', {}) };
       };

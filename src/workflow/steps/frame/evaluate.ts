@@ -9,12 +9,16 @@ import type { StepScope, StepState } from './step-scope.ts';
 type Form = Workflow['form'];
 
 /** Evaluates a mapping. Loads only the values that it reads. Throws EXPRESSION_FAILED. */
-export async function evaluate({ form }: ExecutionParts, scope: StepScope, mapping: Mapping): Promise<Json> {
+export async function evaluate(execution: ExecutionParts, scope: StepScope, mapping: Mapping): Promise<Json> {
+  const { durable, form } = execution;
+  await durable.yieldTurn();
   return evaluateMapping(mapping, await loadNames(scope, namesIn(mapping), form));
 }
 
 /** Evaluates a condition. Throws EXPRESSION_FAILED. */
-export async function holds({ form }: ExecutionParts, scope: StepScope, condition: StepCondition): Promise<boolean> {
+export async function holds(execution: ExecutionParts, scope: StepScope, condition: StepCondition): Promise<boolean> {
+  const { durable, form } = execution;
+  await durable.yieldTurn();
   return evaluateCondition(condition, await loadNames(scope, namesIn(condition), form));
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/call.ts';
+import type { RunCode } from '../../../core/code.ts';
 import type { Step, ToolUse, Workflow } from '../../definition/canonical.ts';
 import type { Durable } from '../../run/durable.ts';
-import type { SandboxRun } from './sandbox-run.ts';
 import type { StepScope, StepState } from './step-scope.ts';
 
 /** A step that has committed and can be undone. */
@@ -15,13 +15,18 @@ export interface Compensation {
   readonly position: readonly number[];
 }
 
+/** The most steps that a run begins. Loops without calls have no other end: they make no entries in the journal. */
+export const MAX_BEGUN_STEPS = 100_000;
+
 /** The parts that all steps of one execution share. */
 export interface ExecutionParts {
   readonly durable: Durable;
-  readonly runCode: SandboxRun;
+  readonly runCode: RunCode;
   readonly form: Workflow['form'];
   readonly input: JsonObject;
   readonly compensations: Compensation[];
+  /** Counts the steps that have begun, also those that are then skipped. */
+  begun: number;
   /** Counts the steps that were not skipped by `if`. */
   executed: number;
   /** Runs steps in order. Returns the last one that has a result. */
