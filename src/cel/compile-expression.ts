@@ -1,5 +1,5 @@
 import { BoundedMap } from '../core/bounded-map.ts';
-import { nearestNumber, withPlainNumbers } from '../core/exact-numbers.ts';
+import { nearestNumber } from '../core/exact-numbers.ts';
 import { type CompiledSource, compileSource, MAX_PATTERN_INSTRUCTIONS, type PatternBudget } from './compile-source.ts';
 import {
   type Condition,
@@ -8,6 +8,7 @@ import {
   type ConditionVariable,
   VARIABLES,
 } from './condition.ts';
+import { convertOnce } from './convert-once.ts';
 import { describeFailure, type ExpressionProblem, suggestion } from './describe-error.ts';
 import { declareConditionVariables, type MeteredEnvironment, openEnvironment } from './environment.ts';
 import { findUnguarded } from './find-unguarded.ts';
@@ -83,17 +84,8 @@ function toCondition(
 
 const isVariable = (name: unknown): name is ConditionVariable => VARIABLES.includes(name as ConditionVariable);
 
-const plain = new WeakMap<object, ConditionValues['args']>();
-
-/** Converts the numbers of a call's arguments once, for all its rules. */
-function plainArguments(args: ConditionValues['args']): ConditionValues['args'] {
-  if (typeof args !== 'object' || args === null) return args;
-  const known = plain.get(args);
-  if (known !== undefined) return known;
-  const converted = withPlainNumbers(args, exactNumber);
-  plain.set(args, converted);
-  return converted;
-}
-
 /** An integer that a double cannot hold stays exact: a rule must not take an account for its neighbour. */
 const exactNumber = (source: string) => (INT64.test(source) ? BigInt(source) : nearestNumber(source));
+
+/** Converts the numbers of a call's arguments once, for all its rules. */
+const plainArguments = convertOnce(exactNumber);

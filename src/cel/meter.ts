@@ -16,6 +16,8 @@ const CHARS_PER_STEP = 256;
 /** The limits of a condition: about 20 ms. */
 const CONDITION_LIMITS: MeterLimits = { steps: 100_000, madeCharsPerStep: CHARS_PER_STEP, items: 100_000 };
 const ITEMS_PER_STEP = 4;
+// `size` reads each letter, since some have two characters.
+const MEASURED_CHARS_PER_STEP = 64;
 
 /** A node of the evaluator's syntax tree. */
 export interface SyntaxNode {
@@ -37,6 +39,8 @@ export interface Meter {
   markCompared(node: SyntaxNode): void;
   /** Marks a node whose value a macro iterates. */
   markIterated(node: SyntaxNode): void;
+  /** Marks a node whose size is counted: letters of a text, or keys of a map. */
+  markMeasured(node: SyntaxNode): void;
   /** Adds steps. Throws past the limit. */
   charge(steps: number): void;
   /** Adds the steps of a text that is made. Throws past the limit. */
@@ -62,6 +66,7 @@ const PRODUCERS: ReadonlySet<string> = new Set(['+', 'call', 'rcall', 'list', 'm
 export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   const compared = new WeakSet<object>();
   const iterated = new WeakSet<object>();
+  const measured = new WeakSet<object>();
   let steps = 0;
   let limit = limits.steps;
 
@@ -73,6 +78,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   const chargeText = (chars: number) => charge(Math.floor(chars / limits.madeCharsPerStep));
 
   function chargeValue(node: SyntaxNode, value: unknown): void {
+    if (measured.has(node)) charge(costOfSize(value));
     const isMade = PRODUCERS.has(node.op);
     if (typeof value === 'string' && isMade) chargeText(value.length);
     else if (typeof value === 'string') charge(Math.floor(value.length / CHARS_PER_STEP));
@@ -81,7 +87,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
 
   function chargeObject(node: SyntaxNode, value: object, isMade: boolean): void {
     requireKnown(value);
-    if (iterated.has(node)) requireIterable(value);
+    if (iterated.has(node)) requireIterable(value, limits.items);
     if (compared.has(node)) chargeWhole(value);
     else if (isMade) chargeMade(value);
   }
@@ -89,11 +95,6 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   function chargeMade(value: object): void {
     if (Array.isArray(value)) charge(Math.floor(value.length / ITEMS_PER_STEP));
     else if (value instanceof Uint8Array) chargeText(value.length);
-  }
-
-  function requireIterable(value: object): void {
-    const count = Array.isArray(value) ? value.length : 0;
-    if (count > limits.items) throw new TooManyItems(count, limits.items);
   }
 
   function chargeWhole(value: unknown): void {
@@ -108,6 +109,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
     charge,
     chargeText,
     markIterated: (node) => iterated.add(node),
+    markMeasured: (node) => measured.add(node),
     markCompared: (node) => compared.add(node),
     reset(most = limits.steps) {
       steps = 0;
@@ -133,6 +135,18 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
       environment.evaluate('attachMeter()');
     },
   };
+}
+
+/** Returns the steps of `size`. Lists and bytes know their size. */
+function costOfSize(value: unknown): number {
+  if (typeof value === 'string') return Math.floor(value.length / MEASURED_CHARS_PER_STEP);
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+  return isMap ? Object.keys(value).length : 0;
+}
+
+function requireIterable(value: object, limit: number): void {
+  const count = Array.isArray(value) ? value.length : 0;
+  if (count > limit) throw new TooManyItems(count, limit);
 }
 
 function requireKnown(value: object): void {

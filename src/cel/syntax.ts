@@ -16,6 +16,15 @@ export function isComprehension(node: SyntaxNode): boolean {
   return call !== undefined && COMPREHENSIONS.has(call[0]) && call[2].length > 1;
 }
 
+/** Returns the node whose size a node counts: `x.size()`, `size(x)`. */
+export function sizedBy(node: SyntaxNode): SyntaxNode | undefined {
+  const call = methodCall(node);
+  if (call) return call[0] === 'size' ? call[1] : undefined;
+  if (node.op !== 'call') return undefined;
+  const [name, args] = node.args as readonly [string, readonly SyntaxNode[]];
+  return name === 'size' ? args[0] : undefined;
+}
+
 /** Lists the nodes directly below a node. */
 export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
   return nodesIn(node.args);
@@ -23,9 +32,10 @@ export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
 
 const isNode = (value: unknown): value is SyntaxNode => typeof value === 'object' && value !== null && 'op' in value;
 
-function nodesIn(value: unknown): readonly SyntaxNode[] {
-  if (isNode(value)) return [value];
-  return Array.isArray(value) ? value.flatMap(nodesIn) : [];
+function nodesIn(value: unknown, found: SyntaxNode[] = []): readonly SyntaxNode[] {
+  if (isNode(value)) found.push(value);
+  else if (Array.isArray(value)) for (const item of value) nodesIn(item, found);
+  return found;
 }
 
 /** Calls `visit` for a node and every node below it. */

@@ -117,6 +117,15 @@ describe('the limits of an expression', () => {
     expect(failureOf('scope["t"].matches("(a|b|c){100}d")', scope)).toBe('it takes too many steps');
   });
 
+  verifies('W2', 'counts the work of `size`, which reads each letter and each key', () => {
+    const m = Object.fromEntries(numbers(1000).map((at) => [`k${at}`, at]));
+    const scope = { l: numbers(500), t: 'x'.repeat(100_000), m };
+    for (const sized of ['size(scope["t"])', 'scope["m"].size()']) {
+      expect(failureOf(`scope["l"].map(x, ${sized})`, scope), sized).toBe('it takes too many steps');
+    }
+    expect(computed('scope["t"].size() + scope["m"].size()', scope)).toBe(101_000);
+  });
+
   verifies('W2', 'iterates lists of 10,000 items and no longer ones', () => {
     expect(computed('size(scope["l"].filter(x, x % 2 == 0.0))', { l: numbers(10_000) })).toBe(5000);
     expect(failureOf('scope["l"].map(x, x)', { l: numbers(10_001) })).toBe(

@@ -1,7 +1,8 @@
 import { BoundedMap } from '../core/bounded-map.ts';
 import type { Json } from '../core/call.ts';
-import { parseExact, type RawNumber, withPlainNumbers } from '../core/exact-numbers.ts';
+import { parseExact, type RawNumber } from '../core/exact-numbers.ts';
 import { type CompiledSource, compileSource, MAX_PATTERN_INSTRUCTIONS } from './compile-source.ts';
+import { convertOnce } from './convert-once.ts';
 import { describeFailure, type ExpressionProblem } from './describe-error.ts';
 import { type MeteredEnvironment, openEnvironment } from './environment.ts';
 import { type MeterLimits, type SyntaxNode, TooManyItems } from './meter.ts';
@@ -121,24 +122,14 @@ function computable(scope: Readonly<Record<string, unknown>>): Readonly<Record<s
   return Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, exactValue(value)]));
 }
 
-const exact = new WeakMap<object, unknown>();
-
-/** Converts the numbers of a value once: the steps of a run read the same values. */
-function exactValue(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const known = exact.get(value);
-  if (known !== undefined) return known;
-  const converted = withPlainNumbers(value, exactNumber);
-  exact.set(value, converted);
-  return converted;
-}
-
 /** An integer of 64 bits is computed exactly. Any other raw number is passed on and cannot be computed. */
 function exactNumber(source: string): bigint | RawNumber {
   const value = INTEGER.test(source) ? BigInt(source) : undefined;
   const isInt64 = value !== undefined && value <= MAX_INT64 && value >= -MAX_INT64;
   return isInt64 ? value : (parseExact(source) as unknown as RawNumber);
 }
+
+const exactValue = convertOnce(exactNumber);
 
 function exactDouble(value: number | bigint): number {
   const double = Number(value);

@@ -139,7 +139,7 @@ function normalised(source: string): string {
 export const isRawNumber = (value: unknown): value is RawNumber => json.isRawJSON(value);
 
 /** Converts the source of a raw number. */
-type ToNumber = (source: string) => number | bigint | string | RawNumber;
+export type ToNumber = (source: string) => number | bigint | string | RawNumber;
 
 /** Returns the value with the nearest JavaScript numbers, for code that computes; itself when it holds no raw number. */
 export function withPlainNumbers<T>(value: T, toNumber: ToNumber = nearestNumber): T {

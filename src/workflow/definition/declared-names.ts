@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 
 const BUILT_IN = ['input', 'var', 'item', 'items', 'prev', 'index', 'loop', 'branch', 'self', 'steps', 'run'];
 
-/** Collects every name that a definition gives: ids, branches and items. With them `$a-1` can be told from `$a - 1`. */
+/** Collects every name that a definition gives: ids, branches and items. They distinguish `$a-1` from `$a - 1`. */
 export function declaredNames(value: Json): ReadonlySet<string> {
   const names = new Set([...BUILT_IN, 'iteration', 'loopResults']);
   collect(value, names);

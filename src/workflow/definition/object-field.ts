@@ -15,6 +15,9 @@ interface ObjectOptions<R> {
   readonly example?: string;
 }
 
+/** The unknown keys of one object that are reported. To look for the key that was meant takes time. */
+const MAX_UNKNOWN_KEYS = 20;
+
 const expectedOf = ({ of, example }: ObjectOptions<string>): string =>
   example === undefined ? `an object: ${of}` : `an object such as \`${example}\``;
 
@@ -55,12 +58,14 @@ function writtenKeys<F extends SourceFields>(
   { of, snakeCase = false }: ObjectOptions<string>,
 ): ReadonlyMap<string, SourceValue> {
   const written = new Map<string, SourceValue>();
+  let unknown = 0;
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined) continue;
     const key = snakeCase ? toCamelCase(name) : name;
     const child = childOf(at, name, value);
-    if (!Object.hasOwn(fields, key)) reportUnknown(child, { name, of, keys: Object.keys(fields) });
-    else if (written.has(key)) {
+    if (!Object.hasOwn(fields, key)) {
+      if (++unknown <= MAX_UNKNOWN_KEYS) reportUnknown(child, { name, of, keys: Object.keys(fields) });
+    } else if (written.has(key)) {
       const message = `\`${key}\` is written in two spellings.`;
       at.in.report(child, { code: 'KEY_REPEATED', message, fix: 'Remove one of the two.', part: 'name' });
     } else written.set(key, child);

@@ -35,26 +35,38 @@ const HAS_NO_TEXT: ReadonlySet<CST.TokenType | null> = new Set(['doc-mode', 'flo
 
 /** Parses one document of YAML 1.2 whose values JSON could express too. Throws `Unusable`. */
 export function readYaml(text: string): SourceTree {
-  checkTokens(text);
-  const document = parse(text);
+  const document = compose(text, readTokens(text));
   const reader: YamlReader = { document, targets: new Map(), left: MAX_SOURCE_VALUES };
   return toTree(document.contents, 0, reader);
 }
 
 /**
- * Refuses tags, too many aliases or anchors and deep nesting before anything is composed. The composer only warns of tags, and takes
- * seconds for 100 000 levels.
+ * Reads the tokens. Refuses tags, too many aliases or anchors and deep nesting before anything is composed: the composer
+ * only warns of tags, and takes seconds for 100 000 levels. Ends at the first error: collecting all takes quadratic time.
  */
-function checkTokens(text: string): void {
+function readTokens(text: string): readonly CST.Token[] {
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
   let offset = 0;
   let isScalarNext = false;
   const seen: SeenTokens = { alias: 0, anchor: 0, flow: 0, onLine: 0 };
+
+  function add(parsed: Iterable<CST.Token>): void {
+    for (const token of parsed) {
+      if (token.type === 'error') throw syntaxError(text, token.offset, token.message);
+      tokens.push(token);
+    }
+  }
+
   for (const lexeme of new Lexer().lex(text)) {
     const type: CST.TokenType | null = isScalarNext ? null : CST.tokenType(lexeme);
     isScalarNext = type === 'scalar';
     checkToken(type, offset, seen);
     if (!isScalarNext && !HAS_NO_TEXT.has(type)) offset += lexeme.length;
+    add(parser.next(lexeme));
   }
+  add(parser.end());
+  return tokens;
 }
 
 interface SeenTokens {
@@ -82,13 +94,8 @@ function checkToken(type: CST.TokenType | null, offset: number, seen: SeenTokens
   requireDepth(Math.max(seen.flow, seen.onLine), offset);
 }
 
-/** Parses one document. It ends at the first error: collecting all of them takes quadratic time. */
-function parse(text: string): YamlDocument {
-  const tokens: CST.Token[] = [];
-  for (const token of new Parser().parse(text)) {
-    if (token.type === 'error') throw syntaxError(text, token.offset, token.message);
-    tokens.push(token);
-  }
+/** Composes one document of the tokens. */
+function compose(text: string, tokens: readonly CST.Token[]): YamlDocument {
   // `toTree` looks for repeated keys: the composer compares each key with all others.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false, schema: 'core', merge: false });
   const [document, second] = composer.compose(tokens, true, text.length);
