@@ -14,12 +14,14 @@ verifies(
   'refuses to register a workflow that calls itself over others, however its steps name them',
   async () => {
     const heddle = await temporaryHeddle({ config: { mode: 'open' }, store: ':memory:' });
+    await heddle.catalog.list(ada, {}); // A bare name is that of a workflow if no server has such a tool.
     await heddle.workflows.register(ada, flow('a', { workflow: 'b' }));
     await heddle.workflows.register(ada, flow('deep', { tool: 'workflow.a' }));
     const ways: readonly JsonObject[] = [
       { workflow: 'a' },
       { tool: 'workflow.a' },
       { tool: 'mcp__workflow__a' },
+      { tool: 'a' },
       { ...WAIT, compensate: { tool: 'workflow.a' } },
       { fanout: { items: [1], as: 'x', do: [{ id: 'y', ...WAIT }], merge: { tool: 'workflow.a' } } },
       { code: { tools: ['workflow.a'], ts: 'return 1' } },

@@ -4,7 +4,7 @@ import type { DryRun, LintReport } from '../../core/records/workflow.ts';
 import type { Decide } from '../../govern/decide.ts';
 import type { Workflow } from '../../workflow/definition/canonical.ts';
 import type { CompiledWorkflow } from '../../workflow/definition/compile-workflow.ts';
-import { WORKFLOW_PREFIX } from '../../workflow/definition/find-cycle.ts';
+import { WORKFLOW_PREFIX, workflowOfTool } from '../../workflow/definition/find-cycle.ts';
 import { namesCalledBy } from '../../workflow/definition/steps-in.ts';
 import type { LintContext } from '../../workflow/lint/lint-workflow.ts';
 import type { PlannedDecision } from '../../workflow/plan-run.ts';
@@ -72,15 +72,17 @@ async function contextOf(
   const names = [...new Set(workflow ? namesReached(workflow, find) : [])];
   const found = new Map<string, Target>();
   const fixes = new Map<string, string>();
-  async function look(name: string): Promise<void> {
+  async function describeOne(name: string): Promise<void> {
     try {
       found.set(name, await describe(by, name, signal));
     } catch (thrown) {
       fixes.set(name, HeddleError.from(thrown).fix);
     }
   }
-  await Promise.all(names.map(look));
-  return { describe: (tool) => found.get(tool), fixFor: (tool) => fixes.get(tool), workflow: find, places };
+  await Promise.all(names.map(describeOne));
+  const whyBroken = (name: string) => known.get(name)?.problems.find(({ level }) => level === 'error')?.message;
+  const tools = { describe: (tool: string) => found.get(tool), fixFor: (tool: string) => fixes.get(tool) };
+  return { ...tools, workflow: find, whyBroken, places };
 }
 
 function namesReached(workflow: Workflow, find: (name: string) => Workflow | undefined): readonly string[] {
@@ -90,7 +92,8 @@ function namesReached(workflow: Workflow, find: (name: string) => Workflow | und
   for (let next = open.pop(); next; next = open.pop()) {
     const { tools, workflows } = namesCalledBy(next);
     names.push(...tools, ...workflows.map((name) => WORKFLOW_PREFIX + name));
-    for (const name of workflows) {
+    // A tool may be a workflow, too.
+    for (const name of [...workflows, ...tools.map((tool) => workflowOfTool(tool) ?? tool)]) {
       const one = seen.has(name) ? undefined : find(name);
       seen.add(name);
       if (one) open.push(one);

@@ -40,6 +40,7 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
     configured: () => active().config.workflows ?? [],
     registered,
     factsOf: factsIn(parts),
+    isWorkflow: isWorkflowIn(parts),
   });
   const watch = watchRuns(store.runs);
   const sessions = runSessions({
@@ -110,6 +111,15 @@ const factsIn =
     } catch {
       return undefined; // The name is ambiguous, and so are its facts.
     }
+  };
+
+/** Finds out that no other tool has a name. It cannot while the tools of a server are not known. */
+const isWorkflowIn =
+  ({ catalog, servers }: Pick<WorkflowParts, 'catalog' | 'servers'>) =>
+  (tool: string): boolean => {
+    const tools = catalog.current();
+    const others = [tools.find(tool), ...tools.called(tool)].filter((target) => target && target.servers[0] !== NAME);
+    return others.length === 0 && servers.status().every(({ name }) => name === NAME || catalog.knows(name));
   };
 
 /** Returns the names of the workflows whose tools `by` may see: of the first 1000. */

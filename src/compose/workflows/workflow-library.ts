@@ -3,7 +3,7 @@ import type { Facts } from '../../core/call/facts.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { WorkflowSource } from '../../core/records/workflow.ts';
 import { type CompiledWorkflow, compileWorkflow, workflowDigest } from '../../workflow/definition/compile-workflow.ts';
-import { cyclicWorkflow, findCycle } from '../../workflow/definition/find-cycle.ts';
+import { type CalledWorkflows, cyclicWorkflow, findCycle } from '../../workflow/definition/find-cycle.ts';
 import { workflowFacts } from './workflow-facts.ts';
 import { workflowTool } from './workflow-tool.ts';
 
@@ -25,6 +25,8 @@ export interface WorkflowLibraryOptions {
   readonly registered: ReadonlyMap<string, WorkflowSource>;
   /** Returns the facts of a tool by any name that a call accepts; undefined if it is not known now. */
   readonly factsOf: (tool: string) => Facts | undefined;
+  /** Returns true if a tool without a server in its name can only be the workflow of this name. */
+  readonly isWorkflow: (tool: string) => boolean;
 }
 
 /** The workflows that can be run, and the tools that run them. */
@@ -41,7 +43,8 @@ export interface WorkflowLibrary {
   watch(onChange: () => void): () => void;
 }
 
-export function workflowLibrary({ configured, registered, factsOf }: WorkflowLibraryOptions): WorkflowLibrary {
+export function workflowLibrary(options: WorkflowLibraryOptions): WorkflowLibrary {
+  const { configured, registered, factsOf, isWorkflow } = options;
   const compiled = new WeakMap<WorkflowSource, CompiledWorkflow>();
   const watchers = new Set<() => void>();
   let listed: readonly JsonObject[] = [];
@@ -71,7 +74,7 @@ export function workflowLibrary({ configured, registered, factsOf }: WorkflowLib
     return new Map(
       [...known].map(([name, one]) => {
         const { source, isRegistered } = one;
-        return [name, { ...withoutCycle(one, known), name, source, isRegistered }];
+        return [name, { ...withoutCycle(one, { known, isWorkflow }), name, source, isRegistered }];
       }),
     );
   }
@@ -91,7 +94,7 @@ export function workflowLibrary({ configured, registered, factsOf }: WorkflowLib
 
   return {
     all,
-    compile: (source) => withoutCycle(compileOnce(source), named()),
+    compile: (source) => withoutCycle(compileOnce(source), { known: named(), isWorkflow }),
     factsOf: (one) => factsIn(all(), one),
     tools() {
       listed = tools();
@@ -115,10 +118,13 @@ function renamed(one: CompiledWorkflow, name: string): CompiledWorkflow {
 }
 
 /** Returns a workflow; one that calls itself over others as one with an error. */
-function withoutCycle(one: CompiledWorkflow, known: ReadonlyMap<string, CompiledWorkflow>): CompiledWorkflow {
+function withoutCycle(
+  one: CompiledWorkflow,
+  { known, isWorkflow }: Pick<CalledWorkflows, 'isWorkflow'> & { known: ReadonlyMap<string, CompiledWorkflow> },
+): CompiledWorkflow {
   const { workflow, digest, ...rest } = one;
   const find = (name: string) => (name === workflow?.name ? workflow : known.get(name)?.workflow);
-  const cycle = workflow && findCycle(workflow, find);
+  const cycle = workflow && findCycle(workflow, { find, isWorkflow });
   if (!cycle) return one;
   const at = one.places(cycle.step);
   return { ...rest, problems: [...one.problems, { ...cyclicWorkflow(cycle.names), ...(at && { at }) }] };

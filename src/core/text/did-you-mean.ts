@@ -10,7 +10,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   let limit = allowedEdits(word.length) + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) >= limit) continue;
-    const edits = editsBetween(wanted, candidate.toLowerCase());
+    const edits = editsBetween(wanted, candidate.toLowerCase(), limit);
     if (edits >= limit) continue;
     best = candidate;
     limit = edits;
@@ -54,26 +54,34 @@ function allowedEdits(length: number): number {
   return Math.max(1, Math.floor(length / 3));
 }
 
-// Counts two swapped neighbours as one edit.
-function editsBetween(a: string, b: string): number {
+/** Counts the edits; two swapped neighbours are one. Stops at `limit`, since a file can make it compare millions of names. */
+function editsBetween(a: string, b: string, limit = Number.POSITIVE_INFINITY): number {
+  const columns = b.length;
   let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let last = Array.from({ length: columns + 1 }, (_, column) => column);
+  let leastOfLast = 0;
   for (let row = 1; row <= a.length; row++) {
+    const letter = a.charCodeAt(row - 1);
     const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const same = a[row - 1] === b[column - 1];
-      const replaced = at(last, column - 1) + (same ? 0 : 1);
-      let edits = Math.min(replaced, at(last, column) + 1, at(current, column - 1) + 1);
-      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (row > 1 && column > 1 && swapped) edits = Math.min(edits, at(beforeLast, column - 2) + 1);
+    let left = row;
+    let least = row;
+    for (let column = 1; column <= columns; column++) {
+      const other = b.charCodeAt(column - 1);
+      let edits = Math.min(at(last, column - 1) + (letter === other ? 0 : 1), at(last, column) + 1, left + 1);
+      // Before the first letter there is NaN, which equals nothing.
+      const isSwapped = a.charCodeAt(row - 2) === other && b.charCodeAt(column - 2) === letter;
+      if (isSwapped) edits = Math.min(edits, at(beforeLast, column - 2) + 1);
       current.push(edits);
+      left = edits;
+      least = Math.min(least, edits);
     }
+    // A swap in the next row counts from the last row.
+    if (least >= limit && leastOfLast >= limit) return limit;
+    leastOfLast = least;
     beforeLast = last;
     last = current;
   }
-  return at(last, b.length);
+  return at(last, columns);
 }
 
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY;
-}
+const at = (row: readonly number[], column: number): number => row[column] ?? Number.POSITIVE_INFINITY;

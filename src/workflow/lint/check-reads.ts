@@ -1,6 +1,5 @@
 import { closest } from '../../core/text/did-you-mean.ts';
-import type { Mapping, StepCondition } from '../definition/canonical.ts';
-import { type MappingRead, readsIn } from '../expressions/evaluate-mapping.ts';
+import type { MappingRead } from '../expressions/evaluate-mapping.ts';
 import type { LintName } from './lint-scope.ts';
 import { type SchemaContext, schemaOfName, schemaOfPath } from './result-schema.ts';
 import type { LintPlace } from './walk-scopes.ts';
@@ -18,16 +17,8 @@ interface ReadContext extends SchemaContext {
   readonly ids: ReadonlySet<string>;
 }
 
-/** Finds references that have no value, or may have none. */
-export function checkReads(
-  place: LintPlace,
-  mapping: Mapping | StepCondition,
-  context: ReadContext,
-): readonly LintFinding[] {
-  return readsIn(mapping).flatMap((read) => checkRead(place, read, context));
-}
-
-function checkRead(place: LintPlace, read: MappingRead, context: ReadContext): readonly LintFinding[] {
+/** Finds the problems of one reference: it has no value, or may have none. */
+export function checkRead(place: LintPlace, read: MappingRead, context: ReadContext): readonly LintFinding[] {
   const known = place.scope.find(read.name);
   if (!known) return [unknownName(place, read, context)];
   return [...skippable(place, read, { known, form: context.form }), ...unknownField(read, known, context)];

@@ -11,6 +11,8 @@ interface Range {
 }
 
 const NONE: Range = { min: 0, max: 0, minCost: 0, maxCost: 0 };
+/** The range of a workflow that is not known, or calls itself. */
+const ANY_NUMBER: Range = { min: 0, max: Number.POSITIVE_INFINITY, minCost: 0, maxCost: 0 };
 
 /** Finds what a definition names, for an estimate. */
 export interface EstimateContext {
@@ -20,13 +22,16 @@ export interface EstimateContext {
 }
 
 interface Estimating extends EstimateContext {
-  /** The workflows around this one: a cycle has no most. */
-  readonly around: readonly string[];
+  /** The ranges of workflows by name, each computed once: those that call one another often would take exponential time. */
+  readonly known: Map<string, Range>;
 }
 
 /** Estimates the calls of a run, and their cost if a tool has one. */
 export function estimateRun(workflow: Workflow, context: EstimateContext): RunEstimate {
-  const { min, max, minCost, maxCost } = ofSteps(workflow.steps, { ...context, around: [workflow.name] });
+  const { min, max, minCost, maxCost } = ofSteps(workflow.steps, {
+    ...context,
+    known: new Map([[workflow.name, ANY_NUMBER]]),
+  });
   const hasCost = minCost > 0 || maxCost > 0;
   return {
     minCalls: min,
@@ -128,11 +133,14 @@ function ofFanout({ items, steps, merge }: PartOf<'fanout'>, context: Estimating
   return merge ? add(body, ofUse(merge, context)) : body;
 }
 
-/** A workflow that is not known, or calls itself, makes any number of calls. */
 function ofWorkflow(name: string, context: Estimating): Range {
-  const found = context.around.includes(name) ? undefined : context.workflow?.(name);
-  if (!found) return { min: 0, max: Number.POSITIVE_INFINITY, minCost: 0, maxCost: 0 };
-  return ofSteps(found.steps, { ...context, around: [...context.around, name] });
+  const before = context.known.get(name);
+  if (before) return before;
+  context.known.set(name, ANY_NUMBER); // While it is computed: a cycle.
+  const found = context.workflow?.(name);
+  const range = found ? ofSteps(found.steps, context) : ANY_NUMBER;
+  context.known.set(name, range);
+  return range;
 }
 
 function ofCode({ tools, limits }: PartOf<'code'>, context: Estimating): Range {

@@ -76,6 +76,13 @@ const codesOf = (steps: string, more = '') =>
 const SEARCH = '  - { id: search, tool: s.search, input: { query: x } }\n';
 
 describe('lint', () => {
+  verifies('W6', 'ends at 100 problems and says so', () => {
+    const reads = Array.from({ length: 150 }, (_, at) => `f${at}: $unknown${at}`);
+    const { problems } = lint(`  - { id: a, tool: s.write, input: { ${reads.join(', ')} } }`);
+    expect(problems).toHaveLength(101);
+    expect(problems.at(-1)).toMatchObject({ level: 'error', code: 'CHECK_ENDED' });
+  });
+
   verifies('W6', 'accepts a workflow without problems', () => {
     const steps = `${SEARCH}
   - id: pages
@@ -256,5 +263,19 @@ describe('the estimate of a run', () => {
   - { id: list, fanout: { items: "\${{ [1, 2] }}", do: [{ id: two, tool: s.get, input: { url: x } }] } }`;
     expect(lint(SEARCH).estimate).toEqual({ minCalls: 1, maxCalls: 1, minCost: 2, maxCost: 2 });
     expect(lint(steps).estimate).toEqual({ minCalls: 2, minCost: 4, maxCost: 16 });
+  });
+
+  verifies('W6', 'takes no exponential time for workflows that call one another often', () => {
+    const twice = (at: number) => `[{ id: a, workflow: w${at} }, { id: b, workflow: w${at} }]`;
+    const compiled = Array.from({ length: 40 }, (_, at) => {
+      const steps = at === 39 ? '[{ id: a, tool: s.get }, { id: b, tool: s.get }]' : twice(at + 1);
+      return compileWorkflow({ name: `w${at}`, text: `heddle: 1\nsteps: ${steps}` }).workflow;
+    });
+    const { estimate } = lintWorkflow(compiled[0] as Workflow, {
+      describe: (tool) => TOOLS[tool],
+      workflow: (name) => compiled[Number(name.slice(1))],
+      places: () => undefined,
+    });
+    expect(estimate).toEqual({ minCalls: 2 ** 40, maxCalls: 2 ** 40 });
   });
 });

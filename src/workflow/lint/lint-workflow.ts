@@ -4,15 +4,16 @@ import type { Mapping, Step, ToolUse, Workflow } from '../definition/canonical.t
 import type { Places } from '../definition/compilation.ts';
 import { cycleThrough, cyclicWorkflow } from '../definition/find-cycle.ts';
 import { stepsIn } from '../definition/steps-in.ts';
+import { readsIn } from '../expressions/evaluate-mapping.ts';
 import { checkControl } from './check-control.ts';
 import { checkMapping } from './check-mapping.ts';
-import { checkReads, type LintFinding } from './check-reads.ts';
+import { checkRead, type LintFinding } from './check-reads.ts';
 import { type EstimateContext, estimateRun } from './estimate-run.ts';
 import { findSecrets } from './find-secrets.ts';
 import type { DescribeTool, SchemaContext } from './result-schema.ts';
 import { type LintPlace, walkScopes } from './walk-scopes.ts';
 
-const MAX_PROBLEMS = 200;
+const MAX_PROBLEMS = 100;
 
 /** The keys of the tool of a step, in both forms. */
 const TOOL_KEYS = ['tool', 'toolName', 'tool_name'];
@@ -20,6 +21,8 @@ const TOOL_KEYS = ['tool', 'toolName', 'tool_name'];
 export interface LintContext extends EstimateContext {
   /** Returns what to do about a tool that is not found, such as the name that was meant. */
   readonly fixFor?: ((tool: string) => string | undefined) | undefined;
+  /** Returns the first error of a workflow that cannot be used. */
+  readonly whyBroken?: (workflow: string) => string | undefined;
   /** The place of a node in the source. */
   readonly places: Places;
 }
@@ -31,8 +34,10 @@ export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<Lin
   const schemas = { form: workflow.form, describe: known, fixFor: context.fixFor };
   const reads = { ...schemas, ids: new Set([...stepsIn(workflow.steps)].map(({ id }) => id)) };
 
+  const isFull = () => problems.length >= MAX_PROBLEMS;
+
   function report(place: LintPlace, finding: LintFinding, node?: object): void {
-    if (problems.length >= MAX_PROBLEMS) return;
+    if (isFull()) return;
     const keys = finding.code === 'TOOL_UNKNOWN' ? TOOL_KEYS : [];
     const at = (node && context.places(node, ...keys)) ?? (place.step && context.places(place.step, ...keys));
     problems.push({ ...finding, ...(place.path !== '' && { path: place.path }), ...(at && { at }) });
@@ -45,7 +50,11 @@ export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<Lin
         report(place, finding);
     },
     reads(place, mapping) {
-      for (const finding of checkReads(place, mapping, reads)) report(place, finding, mapping);
+      for (const read of readsIn(mapping)) {
+        // To look for the name that was meant takes time: thousands of unknown names took minutes.
+        if (isFull()) return;
+        for (const finding of checkRead(place, read, reads)) report(place, finding, mapping);
+      }
       if (!('truthy' in mapping)) reportSecrets(place, mapping);
     },
     use(place, use) {
@@ -61,7 +70,15 @@ export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<Lin
     }
   }
 
+  if (isFull()) problems.push(notAll(problems));
   return { problems, estimate: estimateRun(workflow, { ...context, describe: known }) };
+}
+
+/** Reports that the check has ended early. It is an error if one of the problems is. */
+function notAll(problems: readonly WorkflowProblem[]): WorkflowProblem {
+  const message = `The check ended at ${MAX_PROBLEMS} problems; there may be more.`;
+  const level = problems.some((problem) => problem.level === 'error') ? 'error' : 'warning';
+  return { level, code: 'CHECK_ENDED', message, fix: 'Correct these, then check it again.' };
 }
 
 /** Looks each tool up once. */
@@ -76,10 +93,16 @@ function remembered(describe: DescribeTool): DescribeTool {
 /** Checks the tools of code, the workflow that a step calls, and that it does not lead back to its own. */
 function checkCalled(step: Step, name: string, context: LintContext): readonly LintFinding[] {
   const { workflow } = context;
-  const cycle = workflow && cycleThrough(step, name, workflow);
+  const isWorkflow = (tool: string) => context.describe(tool)?.servers[0] === 'workflow';
+  const cycle = workflow && cycleThrough(step, name, { find: workflow, isWorkflow });
   if (cycle) return [cyclicWorkflow(cycle)];
   if (step.kind === 'code') return step.tools.flatMap((tool) => checkTool(tool, context));
   if (step.kind !== 'workflow' || !workflow || workflow(step.workflow)) return [];
+  const broken = context.whyBroken?.(step.workflow);
+  if (broken !== undefined) {
+    const message = `The workflow \`${step.workflow}\` has errors: ${broken}`;
+    return [{ level: 'error', code: 'WORKFLOW_BROKEN', message, fix: `Run \`heddle lint ${step.workflow}\`.` }];
+  }
   const message = `There is no workflow \`${step.workflow}\`.`;
   return [{ level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name, or add it to your workflows.' }];
 }
