@@ -47,7 +47,9 @@ describe('the plan of a run', () => {
   verifies('W6', 'has the known part of each input, the decision on each call and the approvals', async () => {
     const steps = `  - { id: write, tool: s.write, input: { path: $input.path, text: $var.text }, compensate: { tool: s.undo } }
   - { id: ok, approval: { title: Go on } }
-  - { id: again, tool: s.write, input: { path: $input.path, text: $write.result.text, end: $input.end } }`;
+  - { id: again, tool: s.write, input: { path: $input.path, text: $write.result.text, end: $input.end } }
+  - { id: whole, tool: s.write, input: $write.result }
+  - { id: code, code: { ts: 'return 1', tools: [s.write] } }`;
     const { dryRun, decided, digest } = await plan(steps, { path: 'a' });
     expect(dryRun).toMatchObject({
       workflow: 'flow',
@@ -63,10 +65,13 @@ describe('the plan of a run', () => {
         },
         { path: 'write/~compensate', tool: 's.undo', effect: 'deny' },
         { path: 'ok', kind: 'approval' },
-        { path: 'again', effect: 'ask', input: { path: 'a', end: 'txt' } },
+        { path: 'again', effect: 'ask', input: { path: 'a', end: 'txt' }, later: ['text'] },
+        { path: 'whole', input: {}, later: [] },
+        { path: 'code', kind: 'code' },
+        { path: 'code', kind: 'code', tool: 's.write', input: {}, later: [] },
       ],
-      approvals: ['write', 'ok', 'again'],
-      estimate: { minCalls: 2, maxCalls: 3, minCost: 2, maxCost: 2 },
+      approvals: ['write', 'ok', 'again', 'whole', 'code'],
+      estimate: { minCalls: 3, maxCalls: 29, minCost: 3, maxCost: 28 },
     });
     expect(dryRun.steps.some(({ problem }) => problem !== undefined)).toBe(false);
     expect(decided[0]).toEqual(['s.write', { path: 'a', text: 'hello' }]);

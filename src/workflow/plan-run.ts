@@ -81,18 +81,25 @@ function draftOfUse({ step, path }: LintPlace, use: ToolUse): readonly Draft[] {
 
 async function planStep({ path, kind, use }: Draft, scope: RunScope, context: PlanContext): Promise<PlannedStep> {
   if (!use) return { path, kind };
-  const { input, isWhole, problem } = knownInput(use.input, scope);
+  const { input, isWhole, later, problem } = kind === 'code' ? LATER : knownInput(use.input, scope);
   const schema = context.describe(use.tool)?.definition.inputSchema;
   const broken = problem ?? (kind === 'code' ? undefined : breaks(schema, input, { isWhole, tool: use.tool }));
   const decision = await context.decide(use.tool, input);
-  return { path, kind, tool: use.tool, ...decision, input, ...(broken !== undefined && { problem: broken }) };
+  return {
+    ...{ path, kind, tool: use.tool, ...decision, input },
+    ...(later && { later }),
+    ...(broken !== undefined && { problem: broken }),
+  };
 }
 
 interface KnownInput {
   readonly input: JsonObject;
   readonly isWhole: boolean;
+  readonly later?: readonly string[];
   readonly problem?: string;
 }
+
+const LATER: KnownInput = { input: {}, isWhole: false, later: [] };
 
 /** Evaluates the fields of an input that depend on the input of the run alone. */
 function knownInput(mapping: Mapping, scope: RunScope): KnownInput {
@@ -101,16 +108,18 @@ function knownInput(mapping: Mapping, scope: RunScope): KnownInput {
   const parts = fields.map(([key, item]) => [key, wholeInput({ object: { [key]: item } }, scope)] as const);
   const known = parts.filter(([, part]) => part.isWhole && part.problem === undefined);
   const problem = parts.find(([, part]) => part.problem !== undefined)?.[1].problem;
+  const later = parts.flatMap(([key, part]) => (part.later ? key : []));
   return {
     input: Object.fromEntries(known.map(([key, part]) => [key, part.input[key]])),
     isWhole: known.length === fields.length,
+    ...(later.length > 0 && { later: later.length === fields.length ? [] : later }),
     ...(problem !== undefined && { problem }),
   };
 }
 
 function wholeInput(mapping: Mapping, scope: RunScope): KnownInput {
   const names = [...namesIn(mapping)];
-  if (!names.every((name) => scope.get(name) !== undefined)) return { input: {}, isWhole: false };
+  if (!names.every((name) => scope.get(name) !== undefined)) return LATER;
   try {
     const value = evaluateMapping(mapping, scope);
     if (isObject(value)) return { input: value, isWhole: true };

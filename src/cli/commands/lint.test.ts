@@ -19,6 +19,7 @@ verifies('W6', '`lint` names file, line, column, code and fix, and exits with 1 
   expect(good).toEqual({ code: 0, stderr: '', stdout: 'good: no problem; a run makes 1 call\n' });
   const bad = await heddle(['lint', '.heddle/workflows/bad.yaml']);
   expect(bad.code).toBe(1);
+  expect(bad.stdout).toMatch(/^\.heddle\/workflows\/bad\.yaml: \d errors/m);
   expect(bad.stdout).toMatch(/^\.heddle\/workflows\/bad\.yaml:3:\d+: error \w+: write: .*serch/m);
   expect(bad.stdout).toMatch(/^\.heddle\/workflows\/bad\.yaml:4:\d+: error \w+: more: .*notes\.wrte/m);
   expect(bad.stdout.match(/^ {2}fix: /gm)?.length).toBeGreaterThan(1);

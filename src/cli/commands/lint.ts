@@ -6,7 +6,7 @@ import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
-import { printLint } from '../runs/print-workflow.ts';
+import { printLint, shortPath } from '../runs/print-workflow.ts';
 import { explainUntrusted, untrustedError, untrustedWorkflows } from '../runs/untrusted-workflows.ts';
 import { workflowChoice } from '../runs/workflow-choice.ts';
 import { runOptions } from '../terminal-call.ts';
@@ -24,22 +24,22 @@ export const lint: Command = {
     const given: readonly WorkflowChoice[] = await Promise.all(words.map(workflowChoice));
     const signal = untilInterrupted();
     const by = localCaller();
-    const reports = await withRunningHeddle(input, runOptions(input), async ({ workflows }) => {
+    const checked = await withRunningHeddle(input, runOptions(input), async ({ workflows }) => {
       const chosen = words.length > 0 ? given : await everyWorkflow(await workflows.list(by), input);
-      const all: LintReport[] = [];
+      const all: { readonly report: LintReport; readonly file?: string }[] = [];
       for (const one of chosen) {
         if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
-        all.push(
-          await workflows.lint(by, one, signal).catch(async (thrown) => {
-            throw typeof one === 'string' ? await explainUntrusted(thrown, one, input) : thrown;
-          }),
-        );
+        const report = await workflows.lint(by, one, signal).catch(async (thrown) => {
+          throw typeof one === 'string' ? await explainUntrusted(thrown, one, input) : thrown;
+        });
+        all.push({ report, ...(typeof one !== 'string' && one.file !== undefined && { file: one.file }) });
       }
       return all;
     });
+    const reports = checked.map(({ report }) => report);
     if (input.flag('json')) printJson(reports);
     else if (reports.length === 0) notice('There is no workflow to check. Give a file: `heddle lint flow.yaml`.');
-    else for (const report of reports) printLint(report);
+    else for (const { report, file } of checked) printLint(report, file && shortPath(file));
     return reports.some(({ problems }) => problems.some(({ level }) => level === 'error')) ? 1 : 0;
   },
 };

@@ -83,9 +83,9 @@ verifies('W6', 'lint prints file, line, column, code and fix of each problem, an
     '  fix: Did you mean search?',
     'digest: 1 error, 0 warnings; a run makes 3 to 25 calls, cost 0.1 to 0.4',
   ]);
-  expect(printed(() => printLint({ name: 'digest', problems: [], estimate: { minCalls: 1 } }))).toEqual([
-    'digest: no problem; a run makes 1 or more calls',
-  ]);
+  const fine = { name: 'digest', problems: [], estimate: { minCalls: 1 } };
+  expect(printed(() => printLint(fine))).toEqual(['digest: no problem; a run makes 1 or more calls']);
+  expect(printed(() => printLint(fine, 'flow.yaml'))).toEqual(['flow.yaml: no problem; a run makes 1 or more calls']);
 });
 
 verifies(
@@ -97,6 +97,8 @@ verifies(
       steps: [
         { path: 'get', kind: 'tool', tool: 'web.get', effect: 'allow' as const, input: { url: 'https://a.example' } },
         { path: 'put', kind: 'tool', tool: 'notes.write', effect: 'ask' as const, rule: 'mode guarded' },
+        { path: 'mix', kind: 'tool', tool: 'web.get', effect: 'allow' as const, input: { a: 1 }, later: ['url', 'n'] },
+        { path: 'all', kind: 'tool', tool: 'web.get', effect: 'allow' as const, input: {}, later: [] },
       ],
       approvals: ['put'],
     };
@@ -104,6 +106,8 @@ verifies(
       'STEP  KIND  TOOL         PERMISSION  RULE          INPUT',
       'get   tool  web.get      allow                     {"url":"https://a.example"}',
       'put   tool  notes.write  ask         mode guarded',
+      'mix   tool  web.get      allow                     {"a":1}; url, n: known only when the run reaches it',
+      'all   tool  web.get      allow                     known only when the run reaches it',
       'digest (3f2a3f2a3f2a): a run makes 2 calls; approvals needed: put. No tool was called.',
     ]);
   },

@@ -7,6 +7,7 @@ import { printColumns } from '../print/print-columns.ts';
 import { print, printStatement } from '../print/print-line.ts';
 
 const MAX_INPUT_CHARS = 80;
+const LATER = 'known only when the run reaches it';
 
 /** Prints problems as `file:line:column: error CODE: message` with their fixes. */
 export function printWorkflowProblems(
@@ -28,15 +29,15 @@ export function shortPath(file: string): string {
   return short === '' || short.startsWith('..') ? file : short;
 }
 
-/** Prints the findings about one workflow, and the estimates of a run. */
-export function printLint({ name, problems, estimate }: LintReport): void {
-  printWorkflowProblems(problems, name, process.stdout);
+/** Prints the findings about one workflow, and the estimates of a run. `subject` is the name or the file that was given. */
+export function printLint({ name, problems, estimate }: LintReport, subject = name): void {
+  printWorkflowProblems(problems, subject, process.stdout);
   const errors = problems.filter(({ level }) => level === 'error').length;
   const warnings = problems.length - errors;
   const found = problems.length === 0 ? 'no problem' : `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
   // A workflow that cannot be read has no estimate.
   const hasEstimate = errors === 0 || estimate.maxCalls !== 0;
-  print(`${name}: ${found}${hasEstimate ? `; ${estimateText(estimate)}` : ''}`);
+  print(`${oneLine(subject)}: ${found}${hasEstimate ? `; ${estimateText(estimate)}` : ''}`);
 }
 
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
@@ -50,6 +51,16 @@ export function estimateText({ minCalls, maxCalls, minCost, maxCost }: RunEstima
 const range = (min: number, max: number | undefined): string =>
   max === undefined ? `${min} or more` : max === min ? String(min) : `${min} to ${max}`;
 
+/** Formats the known part of an input, and names the fields that are known later. */
+function inputText({ input, later }: PlannedStep): string {
+  if (!input) return '';
+  const known = cutText(JSON.stringify(input), MAX_INPUT_CHARS);
+  if (!later) return known;
+  if (later.length === 0) return LATER;
+  const fields = cutText(later.join(', '), MAX_INPUT_CHARS);
+  return Object.keys(input).length === 0 ? `${fields}: ${LATER}` : `${known}; ${fields}: ${LATER}`;
+}
+
 /** Prints the plan of a run: each step with its tool, the decision about it and its input as far as it is known. */
 export function printPlan({ workflow, digest, steps, approvals, problems, estimate }: DryRun): void {
   printColumns<PlannedStep>(
@@ -60,7 +71,7 @@ export function printPlan({ workflow, digest, steps, approvals, problems, estima
       { title: 'PERMISSION', of: ({ effect = '' }) => effect, optional: true },
       { title: 'RULE', of: ({ rule = '' }) => rule, optional: true },
       { title: 'PROBLEM', of: ({ problem = '' }) => problem, optional: true },
-      { title: 'INPUT', of: ({ input }) => (input ? cutText(JSON.stringify(input), MAX_INPUT_CHARS) : '') },
+      { title: 'INPUT', of: inputText },
     ],
     steps,
   );

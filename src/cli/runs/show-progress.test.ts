@@ -63,7 +63,14 @@ verifies('W6', 'without a terminal each end of a step is one line, and items are
     logEvent('pages/[0]/fetch', 'complete', 1200),
     logEvent('pages/[1]/fetch', 'error', 1200, 'Gone.\u001b[2J'),
     logEvent('pages', 'complete', 1500),
+    logEvent('both/a/a', 'complete', 1500),
+    logEvent('both/b/c', 'complete', 1500),
   ]);
   progress.end();
-  expect(writes.map(stripVTControlCharacters)).toEqual(['✗ pages/[1]/fetch  Gone.\\u{001b}[2J\n', '✓ pages  500 ms\n']);
+  expect(writes.map(stripVTControlCharacters)).toEqual([
+    '✗ pages/[1]/fetch  Gone.\\u{001b}[2J\n',
+    '✓ pages  500 ms\n',
+    '✓ both/a\n', // The branch has the name of its only step.
+    '✓ both/b/c\n',
+  ]);
 });

@@ -61,7 +61,10 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
 const redrawn = (lines: readonly string[], drawn: number): string =>
   `${drawn > 0 ? `\x1b[${drawn}A` : ''}\r${lines.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`;
 
-const SAID: readonly (StepNode['state'] | undefined)[] = ['done', 'failed', 'skipped', 'waiting', 'in-doubt'];
+/** Leaves out the branch of a step that has its name: `checks/a` for `checks/a/a`. */
+const withoutBranches = (path: string): string => path.replace(/(^|\/)([^/]+)\/\2(?=\/|$)/g, '$1$2');
+
+const SHOWN_STATES: readonly (StepNode['state'] | undefined)[] = ['done', 'failed', 'skipped', 'waiting', 'in-doubt'];
 
 /** Writes a line when a step ends or waits. Of the steps of items only failures are written: there may be thousands. */
 function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress {
@@ -71,9 +74,9 @@ function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress 
     add(events) {
       for (const event of events) {
         const node = tree.add(event);
-        if (!node || !SAID.includes(node.state)) continue;
+        if (!node || !SHOWN_STATES.includes(node.state)) continue;
         if (node.path.includes('[') && node.state !== 'failed' && node.state !== 'in-doubt') continue;
-        stream.write(`${formatStep({ ...node, name: node.path }, { ...style, now: now() }, 0)}\n`);
+        stream.write(`${formatStep({ ...node, name: withoutBranches(node.path) }, { ...style, now: now() }, 0)}\n`);
       }
     },
     aside: (prompt) => prompt(),

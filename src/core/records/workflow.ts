@@ -74,6 +74,8 @@ export interface PlannedStep {
   readonly rule?: string;
   /** The input as far as it does not depend on earlier results. */
   readonly input?: JsonObject;
+  /** The fields of the input that are known only when the run reaches the step; empty if none is known before. */
+  readonly later?: readonly string[];
   /** How the known part of the input breaks the schema of the tool. */
   readonly problem?: string;
 }
