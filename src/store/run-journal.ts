@@ -52,7 +52,8 @@ export interface JournalWrite {
   readonly change?: RunChange;
 }
 
-/** A message to a run from any process: `cancel`, `resolve`, `decided`, `input`, `child-ended`, `resume`. */
+/** A message to a run from any process: `cancel`, `resolve`, `decided`, `child-waiting`, `child-continued`,
+ * `child-ended`, `resume`. */
 export interface RunSignal {
   readonly id: number;
   readonly at: number;

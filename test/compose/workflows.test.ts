@@ -183,6 +183,21 @@ verifies('W3', 'the result of a sub-workflow is its output, whether or not it is
   }
 });
 
+verifies('W3', 'a step keeps the code with which its workflow failed, and is repeated for it', async () => {
+  const { heddle, demo } = await heddleWith();
+  demo.change({ write: () => new Promise(() => {}) });
+  const retry = { max: 1, initial: '1ms', on: ['TIMEOUT'] };
+  const outer = (workflow: string) => ({ value: flow('outer', [{ id: 'sub', workflow, input: {}, retry }]) });
+  await heddle.workflows.register(ada, { value: flow('waits', [{ id: 'a', wait: { for: '1h' }, timeout: '1ms' }]) });
+  const message = 'The run of mcp__workflow__waits failed: The step a did not end within 1 ms.';
+  expect((await done(heddle, outer('waits'), {})).error).toMatchObject({ code: 'TIMEOUT', path: 'sub', message });
+  expect(await heddle.runs.list(ada, { workflow: 'waits' })).toHaveLength(2);
+  const writes = [{ id: 'b', tool: 'demo.write', input: {}, timeout: '1ms' }];
+  await heddle.workflows.register(ada, { value: flow('writes', writes) });
+  expect((await done(heddle, outer('writes'), {})).error).toMatchObject({ code: 'TIMEOUT', mayHaveActed: true });
+  expect(await heddle.runs.list(ada, { workflow: 'writes' })).toHaveLength(1);
+});
+
 verifies('W4', 'computes the facts of a workflow again when a tool changes', async () => {
   const { heddle, demo } = await heddleWith();
   await heddle.workflows.register(ada, { value: flow('facts', [callEcho('a')]) });

@@ -3,7 +3,7 @@ import { UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { RunError } from '../../core/records/run.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
-import { WRAPPED_META } from '../../workflow/expressions/step-view.ts';
+import { RUN_ERROR_META, WRAPPED_META } from '../../workflow/expressions/step-view.ts';
 
 /** The `_meta` key with the id of the run that made a result. */
 export const RUN_META = 'dev.heddle/run';
@@ -53,10 +53,18 @@ export function runResult(run: StoredRun, output: Json, call: Pick<ResolvedCall,
   if (run.status === 'cancelled') throw cancelledRun(run, server);
   const isError = run.status !== 'succeeded';
   const value = isError ? failure(run, run.error) : success(output);
+  const isWrapped = !isError && !isObject(output);
   const latencyMs = (run.endedAt ?? run.startedAt) - run.startedAt;
   return {
     kind: 'complete',
-    value: { ...value, _meta: { [RUN_META]: run.id, ...(!isError && !isObject(output) && { [WRAPPED_META]: true }) } },
+    value: {
+      ...value,
+      _meta: {
+        [RUN_META]: run.id,
+        ...(isWrapped && { [WRAPPED_META]: true }),
+        ...(run.error && { [RUN_ERROR_META]: { ...run.error } as JsonObject }),
+      },
+    },
     isError,
     provenance: { server, attempts: 1, latencyMs },
     task: taskOf(run, 'completed'),

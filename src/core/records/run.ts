@@ -25,6 +25,8 @@ export interface RunError {
   /** The path of the step that failed first. */
   readonly path?: string;
   readonly details?: JsonObject;
+  /** It is unknown whether a call that failed had effects. */
+  readonly mayHaveActed?: true;
 }
 
 /** The caller that a run belongs to. Each resume looks up its roles again. */

@@ -61,6 +61,15 @@ export const isSkippedView = (value: Json | undefined): value is JsonObject =>
 /** The `_meta` key of the result of a workflow whose output is no object, and stands in `structuredContent.result`. */
 export const WRAPPED_META = 'dev.heddle/wrapped';
 
+/** The `_meta` key of the error of a run that failed, in its result. */
+export const RUN_ERROR_META = 'dev.heddle/runError';
+
+/** Returns the error of the workflow that a step has called. */
+export function subWorkflowError(raw: Json): RunError | undefined {
+  const error = isObject(raw) && isObject(raw._meta) ? raw._meta[RUN_ERROR_META] : undefined;
+  return isObject(error) ? (error as unknown as RunError) : undefined;
+}
+
 /** Returns the output of the workflow that a `workflow` step has called. */
 export function subWorkflowResult(raw: JsonObject): Json {
   const { _meta: meta, structuredContent } = raw;

@@ -23,8 +23,8 @@ export interface EntryDetails {
   started: SendPlace & { readonly callId: string; readonly tool: string };
   /** The server goes on with the call, as a task or after a response. */
   continued: SendPlace & { readonly continuation: ServerContinuation };
-  /** A call or an approval step waits for a person. */
-  waiting: Partial<SendPlace> & { readonly approval?: string };
+  /** A call or an approval step waits for a person; with `child`, in the run that the call began, since the time `since`. */
+  waiting: Partial<SendPlace> & { readonly approval?: string; readonly child?: string; readonly since?: number };
   /** A wait for a person is over, since the time `at`. */
   decided: Partial<SendPlace> & {
     readonly approval?: string;

@@ -124,7 +124,8 @@ function change(history: History, { path, detail }: RunEntry, facts: Partial<Beg
 }
 
 function readPause({ pauses }: History, { kind, path, at, detail }: RunEntry): void {
-  if (kind === 'waiting' || kind === 'doubt') pauses.push({ path, at, isOpen: true });
+  if (kind === 'waiting') pauses.push({ path, at: detail.since ?? at, isOpen: true });
+  else if (kind === 'doubt') pauses.push({ path, at, isOpen: true });
   else if (kind === 'decided') pauses.push({ path, at: detail.at, isOpen: false });
   else if (kind === 'resolved' || kind === 'finished') pauses.push({ path, at, isOpen: false });
 }

@@ -6,6 +6,7 @@ import { type Durable, RunInterrupted, type RunStop, type Sleep } from '../run/d
 import type { RunParts } from '../run/run-parts.ts';
 import { Activity } from './activity.ts';
 import { approveOnce } from './approval-steps.ts';
+import { runChildren } from './children.ts';
 import { runDoubts } from './doubts.ts';
 import { runEvents } from './events.ts';
 import { findIntents } from './find-intents.ts';
@@ -15,13 +16,15 @@ import type { RunContext } from './run-context.ts';
 import { runWriter } from './run-writer.ts';
 import { runSleeps } from './sleeps.ts';
 import { callOnce } from './step-calls.ts';
+import { type TellParent, tellParent } from './tell-parent.ts';
 import { orAborted } from './wait-for-person.ts';
 
 /** The time for which a run may compute before others of the process go on. */
 const MAX_TURN_MS = 10;
 
 /** Operations of one execution of a run, over its journal. */
-export interface JournalDurable extends Pick<RunContext, 'writer' | 'activity' | 'sleeps' | 'events' | 'doubts'> {
+export interface JournalDurable
+  extends Pick<RunContext, 'writer' | 'activity' | 'sleeps' | 'events' | 'doubts' | 'children'> {
   readonly durable: Durable;
   /** Records that the run is stopped, and aborts its steps. Only the first stop counts. */
   stop(stop: RunStop, by: string): void;
@@ -29,6 +32,8 @@ export interface JournalDurable extends Pick<RunContext, 'writer' | 'activity' |
   drain(): void;
   /** Aborts everything, and writes nothing more. */
   abandon(): void;
+  /** Resolves when the run above knows whether this one waits for a person. */
+  parentTold(): Promise<void>;
 }
 
 export interface JournalDurableOptions {
@@ -50,13 +55,14 @@ export interface JournalDurableOptions {
 /** Opens the operations of a run. Large recorded values are loaded first, since `recorded` returns them at once. */
 export async function openDurable(options: JournalDurableOptions): Promise<JournalDurable> {
   const context = createContext(options);
-  const { history, writer, activity, sleeps, events, doubts } = context;
+  const { history, writer, activity, sleeps, events, doubts, children } = context;
   const values = new Map<string, Json>();
   for (const [path, value] of history.recorded) values.set(path, await writer.load(value));
   const { stopping } = context;
   if (history.stop) stopping.abort(history.stop);
   return {
-    ...{ writer, activity, sleeps, events, doubts },
+    ...{ writer, activity, sleeps, events, doubts, children },
+    parentTold: context.tell.told,
     durable: operations(context, values),
     stop(stop, by) {
       if (stopping.signal.aborted) return;
@@ -77,6 +83,7 @@ interface OwnContext extends RunContext {
   readonly stopping: AbortController;
   readonly closing: AbortController;
   readonly aborting: AbortController;
+  readonly tell: TellParent;
 }
 
 function createContext(options: JournalDurableOptions): OwnContext {
@@ -84,9 +91,16 @@ function createContext(options: JournalDurableOptions): OwnContext {
   const { journal, audit, clock = Date.now, timer = realTimer } = parts;
   const history = readHistory(entries);
   const [stopping, closing, aborting] = [new AbortController(), new AbortController(), new AbortController()];
-  const pauses = runPauses(() => sleeps.update());
+  const tell = tellParent(run, journal, history.pauses.length === 0 ? false : undefined);
+  let isRead = false;
+  const pauses = runPauses((at) => {
+    sleeps.update();
+    if (isRead) tell(pauses.isOpen(''), at);
+  });
   const sleeps = runSleeps({ clock, timer, pauses: () => pauses });
   for (const { path, at, isOpen } of history.pauses) isOpen ? pauses.open(path, at) : pauses.close(path, at);
+  isRead = true;
+  tell(pauses.isOpen(''), history.pauses.at(-1)?.at ?? 0);
   const activity = new Activity(onQuiet);
   const events = runEvents();
   const writer = runWriter({
@@ -100,10 +114,11 @@ function createContext(options: JournalDurableOptions): OwnContext {
     },
   });
   const doubts = runDoubts({ history, writer, activity, pauses, events, clock });
+  const children = runChildren({ history, writer, pauses });
   const wasSent = findIntents(audit, [...history.sent.values()], aborting.signal);
   return {
     ...{ run, fence, caller, parts, history, writer, activity, sleeps, pauses, events, doubts, wasSent, clock },
-    requireCaller,
+    ...{ requireCaller, children, tell },
     ...{ interrupted: aborting.signal, draining: closing.signal, onLost, stopping, closing, aborting },
   };
 }

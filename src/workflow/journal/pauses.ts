@@ -2,6 +2,8 @@
 export interface Pauses {
   open(path: string, at: number): void;
   close(path: string, at: number): void;
+  /** Returns true while an operation below `path` waits. */
+  isOpen(path: string): boolean;
   /** Returns the time since `since` in which an operation below `path` waited; undefined while one waits. */
   pausedMs(path: string, since: number): number | undefined;
 }
@@ -15,20 +17,21 @@ interface Pause {
 /** Returns true if a path is `path` or below it. The empty path is the run. */
 const isBelow = (one: string, path: string): boolean => path === '' || one === path || one.startsWith(`${path}/`);
 
-/** Creates a list of pauses. `onChange` is called when one begins or ends. */
-export function runPauses(onChange: () => void): Pauses {
+/** Creates a list of pauses. `onChange` is called with the time at which one begins or ends. */
+export function runPauses(onChange: (at: number) => void): Pauses {
   const pauses: Pause[] = [];
   return {
     open(path, from) {
       pauses.push({ path, from });
-      onChange();
+      onChange(from);
     },
     close(path, at) {
       const open = pauses.find((pause) => pause.path === path && pause.to === undefined);
       if (!open) return;
       open.to = Math.max(at, open.from);
-      onChange();
+      onChange(open.to);
     },
+    isOpen: (path) => pauses.some((pause) => pause.to === undefined && isBelow(pause.path, path)),
     pausedMs(path, since) {
       const below = pauses.filter((pause) => isBelow(pause.path, path));
       if (below.some(({ to }) => to === undefined)) return undefined;

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/time.ts';
 import type { RunFence, StoredRun } from '../../store/run-journal.ts';
 import type { RunParts } from '../run/run-parts.ts';
 import type { Activity } from './activity.ts';
+import type { RunChildren } from './children.ts';
 import type { RunEvents } from './events.ts';
 import type { WasSent } from './find-intents.ts';
 import type { History } from './history.ts';
@@ -34,6 +35,7 @@ export interface RunContext {
   /** Aborts when no more calls may begin: the process closes. */
   readonly draining: AbortSignal;
   readonly doubts: Doubts;
+  readonly children: RunChildren;
   /** The journal or the fence refuses this process. */
   readonly onLost: () => void;
 }

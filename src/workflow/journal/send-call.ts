@@ -8,7 +8,7 @@ import type { Call, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
 import { RunInterrupted, type StepEnd } from '../run/durable.ts';
-import { callAborter } from './call-aborter.ts';
+import { type CallAborter, callAborter } from './call-aborter.ts';
 import { IDEMPOTENCY_META, idempotencyKeyOf } from './call-ids.ts';
 import { eventKeys } from './events.ts';
 import type { RunContext } from './run-context.ts';
@@ -33,8 +33,9 @@ export async function sendCall(context: RunContext, sending: StepSending): Promi
   const { writer, activity, clock } = context;
   const aborter = callAborter(context, sending);
   const { signal } = aborter;
+  const forget = context.children.add(sending);
   try {
-    await untilReady(context, sending, signal);
+    await untilReady(context, sending, aborter);
     const call = toCall(context, sending, signal);
     const dispatch = (next: Call) => {
       if (activity.isInterrupted) throw new RunInterrupted();
@@ -48,16 +49,18 @@ export async function sendCall(context: RunContext, sending: StepSending): Promi
   } catch (thrown) {
     return await outcomeOf(context, sending, { thrown, abortedBy: aborter.reason() });
   } finally {
+    forget();
     aborter.release();
   }
 }
 
 /** Waits for the event that a call of an earlier execution waits for. */
-async function untilReady(context: RunContext, sending: StepSending, signal: AbortSignal): Promise<void> {
+async function untilReady(context: RunContext, sending: StepSending, aborter: CallAborter): Promise<void> {
   const { continuation } = sending;
+  const { signal, dueAt } = aborter;
   if (continuation?.kind === 'approval') await decided(context, sending, { approval: continuation.id, signal });
   if (continuation?.kind !== 'task' || continuation.server !== WORKFLOW_SERVER) return;
-  await childEnded(context, continuation.taskId, signal);
+  await childEnded(context, { child: continuation.taskId, signal, timeoutAt: dueAt });
   await untilNamed(context, sending, signal);
 }
 
@@ -146,7 +149,8 @@ function waysToWait(
       return responses;
     },
     async pause(ms, signal) {
-      if (last?.kind === 'task' && last.server === WORKFLOW_SERVER) return childEnded(context, last.taskId, signal);
+      if (last?.kind === 'task' && last.server === WORKFLOW_SERVER)
+        return childEnded(context, { child: last.taskId, signal, timeoutAt });
       const sleeper = sleeps.start({ until: clock() + ms });
       const wakeAt = () => earlier(sleeper.dueAt(), timeoutAt());
       await activity.wait(orAborted(sleeper.elapsed, signal), wakeAt);
@@ -174,18 +178,23 @@ async function decided(
   context.pauses.close(path, at);
 }
 
+interface ChildWait {
+  readonly child: string;
+  readonly signal: AbortSignal;
+  readonly timeoutAt: () => number | undefined;
+}
+
 /** Waits until the run that a `workflow` step began has ended. */
 async function childEnded(
   { parts, events, activity, clock }: RunContext,
-  child: string,
-  signal: AbortSignal,
+  { child, signal, timeoutAt }: ChildWait,
 ): Promise<void> {
   while (!signal.aborted) {
     const next = events.next(eventKeys.child(child));
     const run = await parts.journal.get(child);
     if (!run || ENDED_STATUSES.includes(run.status)) return;
-    const wakeAt = clock() + RECHECK_MS;
-    await activity.wait(orAborted(next, signal), () => wakeAt);
+    const recheckAt = clock() + RECHECK_MS;
+    await activity.wait(orAborted(next, signal), () => earlier(recheckAt, timeoutAt()));
   }
 }
 

@@ -12,12 +12,13 @@ const MAX_SENDS = 5;
 
 /** Calls a tool, or returns the recorded end of the call. */
 export async function callOnce(context: RunContext, path: string, call: StepCall): Promise<StepEnd> {
-  const { history, activity, writer } = context;
+  const { history, activity, writer, pauses, clock } = context;
   const recorded = history.ends.get(attemptKey(path, call.attempt));
   if (recorded) return recorded;
   return activity.operate(async () => {
     const end = await toEnd(context, path, call);
     writer.add('finished', path, { attempt: call.attempt, end });
+    pauses.close(path, clock());
     return end;
   });
 }

@@ -3,6 +3,7 @@ import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { text } from '../../core/fixtures.ts';
 import type { Timer } from '../../core/time.ts';
+import type { StoredRun } from '../../store/run-journal.ts';
 import { aCallStep, aStep, aWorkflow } from '../fixtures.ts';
 import { completeWith, runBench, timeNow } from './fixtures.ts';
 
@@ -75,6 +76,41 @@ describe('a wait', () => {
     const ended = bench.advance(run);
     expect(await ended).toEqual({ kind: 'ended' });
     expect(await bench.get(run)).toMatchObject({ status: 'succeeded' });
+  });
+});
+
+describe('a run that a step begins', () => {
+  verifies('W3', 'stops the clock of its step while it waits for a person, also after a crash', async () => {
+    const { time, bench } = await timedBench();
+    const children: StoredRun[] = [];
+    bench.respond('write', async (call) => {
+      if (call.continuation) return completeWith({ done: true });
+      const parent = { run: call.fence?.run ?? '', path: 'write' };
+      const wanted = { parent, callId: call.id, timeoutMs: Number(call.options.timeoutMs) };
+      const child = await bench.create(aWorkflow([ASK, aCallStep('read')]), wanted);
+      children.push(child);
+      return {
+        kind: 'working',
+        task: {},
+        continuation: { kind: 'task', server: 'workflow', taskId: child.id, pollMs: 1 },
+      };
+    });
+    const run = await bench.create(aWorkflow([{ ...aCallStep('write'), timeoutMs: 10_000 }]));
+    expect(await bench.advance(run)).toEqual({ kind: 'suspended', wakeAt: START + 10_000 });
+    const [child = run] = children;
+    time.pass(4000);
+    expect(await bench.advance(child)).toMatchObject({ kind: 'suspended' });
+    time.pass(3_000_000);
+    // Only the check for a lost signal is left.
+    expect(await bench.advance(run)).toEqual({ kind: 'suspended', wakeAt: time.now + 300_000 });
+    expect(await bench.get(child)).toMatchObject({ status: 'waiting' });
+    bench.decisions.set(`ap_${child.id}_ok`, { kind: 'approved', by: ['ops'], at: time.now });
+    bench.killAfter(1, 'decided');
+    expect(await bench.advance(child)).toEqual({ kind: 'lost' });
+    bench.respond('read', () => new Promise(() => {}));
+    void bench.advance(child);
+    await until('the child goes on', () => bench.called(child).length === 1);
+    expect(await bench.advance(run)).toEqual({ kind: 'suspended', wakeAt: time.now + 6000 });
   });
 });
 

@@ -95,12 +95,17 @@ async function openFrame(
 
 /** Runs the compensations of a run that stops. A cancellation does not abort them. */
 async function undo(execution: ExecutionParts, frame: Frame, failure: StepFailure): Promise<RunFailure> {
-  const stop = failure.isCancelled ? stopOf(execution, failure) : { status: 'failed' as const, error: failure.error };
+  const stop = failure.isCancelled
+    ? stopOf(execution, failure)
+    : { status: 'failed' as const, error: errorOf(failure) };
   const errors = await compensate(execution, { ...frame, signal: new AbortController().signal });
   if (errors.length === 0) return new RunFailure(stop.status, stop.error, execution.executed);
   const details = { ...stop.error.details, compensations: errors.map((error): JsonObject => ({ ...error })) };
   return new RunFailure('compensation_failed', { ...stop.error, details }, execution.executed);
 }
+
+const errorOf = ({ error, mayHaveActed }: StepFailure): RunError =>
+  mayHaveActed ? { ...error, mayHaveActed: true } : error;
 
 /** Returns the reason of a cancellation. */
 function stopOf({ durable, begun }: ExecutionParts, { error }: StepFailure): RunStop {

@@ -126,6 +126,7 @@ export class RunExecution {
   /** Makes the last write, then ends the execution. */
   async #leave(advanced: Advanced, write: () => Promise<void>): Promise<void> {
     try {
+      await this.#opened.parentTold();
       await write();
       this.#done.resolve(advanced);
     } catch {
@@ -167,11 +168,13 @@ export class RunExecution {
   }
 
   #handle({ kind, by, detail }: RunSignal): void {
-    const { events, doubts } = this.#opened;
+    const { events, doubts, children } = this.#opened;
     if (kind === 'cancel') this.#opened.stop(cancelled(by, detail), by);
     else if (kind === 'resolve') doubts.resolve(detail as unknown as RunResolution, by);
     else if (kind === 'decided') events.report(eventKeys.approval(String(detail.approval)));
     else if (kind === 'child-ended') events.report(eventKeys.child(String(detail.run)));
+    else if (kind === 'child-waiting') children.onWaiting(true, detail);
+    else if (kind === 'child-continued') children.onWaiting(false, detail);
     else events.report();
   }
 }

@@ -18,7 +18,7 @@ export interface NewRun {
   /** The id of the call that begins the run. A repeated call finds it. */
   readonly callId?: string;
   readonly parent?: { readonly run: string; readonly path: string };
-  /** The longest time of the run. */
+  /** The longest time of the run. With a parent the timeout of its step holds instead. */
   readonly timeoutMs?: number;
   readonly detached?: boolean;
   /** The workflows that its steps may call, by name: their digests are pinned. */
@@ -50,7 +50,7 @@ export async function startRun({ journal, clock = Date.now }: StartParts, wanted
     signalSeen: 0,
     ...(parent && { parent }),
     ...(callId !== undefined && { callId }),
-    ...(timeoutMs !== undefined && { timeoutAt: now + timeoutMs }),
+    ...(timeoutMs !== undefined && !parent && { timeoutAt: now + timeoutMs }),
     ...(detached && { detached: true }),
   };
   const created = firstEntry(now, pinned.length === 0 ? {} : { pinned: pinsOf(pinned) });

@@ -3,10 +3,11 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
-import { toolResult } from '../expressions/step-view.ts';
+import { subWorkflowError, toolResult } from '../expressions/step-view.ts';
+import { WORKFLOW_SERVER } from '../journal/step-end.ts';
 import type { StepCall } from '../run/durable.ts';
 import { advanceTo, type ExecutionParts, type Frame } from './frame/frame.ts';
-import { failedCall, StepFailure } from './frame/step-failure.ts';
+import { CANCELLED, failedCall, StepFailure } from './frame/step-failure.ts';
 import type { LazyValue, StepDone } from './frame/step-scope.ts';
 
 const MAX_ERROR_CHARS = 500;
@@ -24,8 +25,8 @@ export async function callTool({ durable }: ExecutionParts, frame: Frame, attemp
   advanceTo(frame, end.endedAt);
   if (!end.ok) throw failedCall(path, end);
   const raw = () => durable.load(end.value);
-  if (end.isError) throw errorResult(path, attempt.tool, await raw());
   const { isError, server, latencyMs } = end;
+  if (isError) throw errorResult(path, { tool: attempt.tool, server, raw: await raw() });
   const result = async () => toolResult((await raw()) as JsonObject);
   return { raw, result: 'inline' in end.value ? once(result) : result, call: { isError, server, latencyMs } };
 }
@@ -39,15 +40,25 @@ function once(load: LazyValue): LazyValue {
   };
 }
 
-function errorResult(path: string, tool: string, raw: Json): StepFailure {
+interface ErrorResult {
+  readonly tool: string;
+  readonly server: string;
+  readonly raw: Json;
+}
+
+/** Returns the failure of a call with an error result. That of a workflow keeps the code of its run. */
+function errorResult(path: string, { tool, server, raw }: ErrorResult): StepFailure {
+  const ofRun = server === WORKFLOW_SERVER ? subWorkflowError(raw) : undefined;
+  if (ofRun && ofRun.code !== CANCELLED) {
+    const { mayHaveActed = false, ...error } = ofRun;
+    const message = `The run of ${tool} failed: ${error.message}`;
+    return new StepFailure({ ...error, message, path }, { mayHaveActed, isErrorResult: true });
+  }
   const text = firstText(raw);
   const reason = text === undefined ? '' : `: ${cutText(oneLine(text), MAX_ERROR_CHARS)}`;
-  return new StepFailure({
-    code: 'TOOL_ERROR',
-    message: `The tool ${tool} reports an error${reason}`,
-    fix: 'Correct the input of the step, or handle the error with `onError`.',
-    path,
-  });
+  const message = `The tool ${tool} reports an error${reason}`;
+  const fix = 'Correct the input of the step, or handle the error with `onError`.';
+  return new StepFailure({ code: 'TOOL_ERROR', message, fix, path }, { isErrorResult: true });
 }
 
 function firstText(raw: Json): string | undefined {

@@ -3,13 +3,15 @@ import type { RunError } from '../../../core/records/run.ts';
 import { RunInterrupted, type StepEnd } from '../../run/durable.ts';
 
 /** The code of a step that an enclosing step, a lost race or the caller has ended. `onError` does not apply to it. */
-const CANCELLED = 'CANCELLED';
+export const CANCELLED = 'CANCELLED';
 
 interface FailureOptions {
   /** It is unknown whether a call of the step had effects. */
   readonly mayHaveActed?: boolean;
   readonly isRetryable?: boolean;
   readonly retryAfterMs?: number;
+  /** The tool has returned a result that is an error. */
+  readonly isErrorResult?: boolean;
 }
 
 /** The failure of one step. */
@@ -18,6 +20,7 @@ export class StepFailure extends Error {
   readonly mayHaveActed: boolean;
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
+  readonly isErrorResult: boolean;
   /** The number of attempts, once they are over. */
   attempts = 1;
 
@@ -28,6 +31,7 @@ export class StepFailure extends Error {
     this.mayHaveActed = options.mayHaveActed ?? false;
     this.isRetryable = options.isRetryable ?? false;
     this.retryAfterMs = options.retryAfterMs;
+    this.isErrorResult = options.isErrorResult ?? false;
   }
 
   /** The code of the error, for the code of a step that catches it. */

@@ -37,7 +37,7 @@ export async function withRetry<T>(
  */
 export function isCallRetryable(failure: StepFailure, { on = [] }: Retry): boolean {
   if (failure.isRetryable) return true;
-  const isListed = on.includes(failure.error.code) || (failure.error.code === 'TOOL_ERROR' && on.includes('isError'));
+  const isListed = on.includes(failure.error.code) || (failure.isErrorResult && on.includes('isError'));
   return isListed && !failure.mayHaveActed;
 }
 
