@@ -28,7 +28,7 @@ import type {
   Simulation,
 } from './core/records/policy.ts';
 import type { Change, ServerStatus } from './core/records/server-status.ts';
-import type { BrowserSignIns, SignIns } from './core/records/sign-in-api.ts';
+import type { BrowserSignIns, SignIns } from './core/records/sign-in.ts';
 import type { Runs, Workflows } from './core/records/workflow-api.ts';
 
 /**

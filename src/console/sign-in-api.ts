@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller, JsonObject } from '../core/call.ts';
-import type { SignIns } from '../core/records/sign-in-api.ts';
+import type { SignIns } from '../core/records/sign-in.ts';
 import { type ApiRefusal, readJsonBody } from './read-json-body.ts';
 
 /** The address of the list of sign-ins. The actions are below it, each a POST with a JSON object. */

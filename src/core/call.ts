@@ -41,7 +41,7 @@ export interface Call {
   readonly paramHeaders?: Readonly<Record<string, string | null>> | undefined;
   readonly caller: Caller;
   readonly options: RoutingOptions;
-  /** The id of the call, workflow step or code run that made this call. */
+  /** The span of the run that makes this call, as a W3C `traceparent`. */
   readonly parent?: string;
   /** The run and step that make this call. The intent of the call is written only while this process owns the run. */
   readonly fence?: { readonly run: string; readonly epoch: number; readonly path: string };

@@ -3,6 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { aCall, text } from '../core/fixtures.ts';
+import { traceparentBelow } from '../core/traceparent.ts';
 import { realStore } from './fixtures.ts';
 import { type Subject, trace } from './trace.ts';
 
@@ -102,8 +103,9 @@ verifies('V1', 'each continuation is a span below that of the first call', async
 
 verifies('W5', 'the span of a step is below that of the call that began its run', async () => {
   const store = await realStore();
-  const parent = '01893b1c-7b2f-7aaa-8bbb-0123456789ab';
-  const traceId = parent.replaceAll('-', '');
+  const id = '01893b1c-7b2f-7aaa-8bbb-0123456789ab';
+  const traceId = id.replaceAll('-', '');
+  const parent = traceparentBelow({ id, meta: {} });
   await trace(store.traces, NOTHING)(aCall({ parent }), async () => text('hi'));
   await expect.poll(async () => (await store.traces.get(traceId)).length).toBe(1);
   expect((await store.traces.get(traceId))[0]).toMatchObject({ spanId: OWN.slice(-16), parentId: traceId.slice(-16) });

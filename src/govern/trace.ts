@@ -1,14 +1,10 @@
 import type { Call, Continuation, Json, Stage } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
+import { SPAN_ID_CHARS, spanAbove } from '../core/traceparent.ts';
 import type { Span, TraceLog } from '../store/trace-log.ts';
 import { type Outcome, observer } from './outcome.ts';
 import { sanitised } from './sanitise.ts';
 import { truncateName } from './truncate-name.ts';
-
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
-
-const SPAN_ID_CHARS = 16;
-const ID = /^[0-9a-f]{32}$/;
 
 /** Maps a call to the public name and server under which it is counted; undefined for an unknown name. */
 export type Subject = (call: Call) => { readonly name: string; readonly server?: string } | undefined;
@@ -38,8 +34,7 @@ export function trace(log: TraceLog, subject: Subject, clock: Clock = Date.now):
           mismatch,
           name: found ? truncateName(found.name) : written,
           server: answered ?? found?.server,
-          traceparent: call.meta.traceparent,
-          parent: call.parent,
+          above: spanAbove(call),
           arguments: sanitised(call.input),
           parameters: extraParams && sanitised(extraParams),
         }),
@@ -54,8 +49,7 @@ interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'name' | 'caller'> {
   /** The name as the caller wrote it. */
   readonly written: string;
   readonly startedAt: number;
-  readonly traceparent: Json | undefined;
-  readonly parent: string | undefined;
+  readonly above: ReturnType<typeof spanAbove>;
   readonly arguments: Json;
   readonly parameters: Json | undefined;
 }
@@ -64,11 +58,11 @@ const spanLater = (ended: Ended) => () => spanOf(ended);
 
 function spanOf(call: Ended): Span {
   const { name, written, server, startedAt, durationMs, outcome, mismatch, parameters } = call;
-  const { traceId, parentId } = parentOf(call);
+  const { above } = call;
   const id = call.id.replaceAll('-', '');
   return {
-    traceId: traceId ?? id,
-    ...spanIdsOf(id, call, parentId),
+    traceId: above?.traceId ?? id,
+    ...spanIdsOf(id, call, above?.parentId),
     name,
     ...(server !== undefined && { server }),
     startedAt,
@@ -85,14 +79,6 @@ function spanOf(call: Ended): Span {
       ...(mismatch !== undefined && { mismatch }),
     },
   };
-}
-
-/** Returns the trace and the span above a call, if it has one. */
-function parentOf({ traceparent, parent }: Pick<Ended, 'traceparent' | 'parent'>) {
-  const sent = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent) : null;
-  if (sent) return { traceId: sent[1], parentId: sent[2] };
-  const above = parent?.replaceAll('-', '') ?? '';
-  return ID.test(above) ? { traceId: above, parentId: above.slice(-SPAN_ID_CHARS) } : {};
 }
 
 /** Derives the span id from the random end of the call id. A continuation gets a random id below the first span. */

@@ -21,6 +21,8 @@ export interface StoredRun extends Run {
   /** The id of the call that began it: a repeated call finds its run. */
   readonly callId?: string;
   readonly timeoutAt?: number;
+  /** The `traceparent` of its calls, if the call that began it is below another one. */
+  readonly traceparent?: string;
   readonly detached?: true;
 }
 

@@ -1,12 +1,14 @@
-import { expect } from 'vitest';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import { newCallId } from '../../src/core/call/call-id.ts';
 import type { Call, Caller, JsonObject } from '../../src/core/call.ts';
 import type { RunEvent } from '../../src/core/records/run.ts';
 import type { WorkflowChoice } from '../../src/core/records/workflow-api.ts';
 import type { Heddle } from '../../src/heddle.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { verifies } from '../requirements.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
-import { temporaryHeddle } from '../temporary-heddle.ts';
+import { temporaryFolder, temporaryHeddle } from '../temporary-heddle.ts';
 import { until } from '../until.ts';
 
 const ada: Caller = { id: 'local:ada', roles: ['owner'], via: 'library' };
@@ -236,6 +238,28 @@ verifies('W6', 'follows a run, retries it from a step and lists its events', asy
   expect(calls.map(({ name }) => name)).toEqual(['echo', 'fail', 'fail']);
 });
 
+verifies(
+  'W5',
+  'steps are spans below their run, also in a workflow of a workflow, in the trace of the client',
+  async () => {
+    const folder = await temporaryFolder();
+    const store = join(folder, 'heddle.db');
+    const demo = echoServer();
+    const heddle = await temporaryHeddle({ folder, config: { mode: 'open' }, store, servers: { demo } });
+    await heddle.workflows.register(ada, { value: flow('inner', [callEcho('a')]) });
+    await heddle.workflows.register(ada, { value: flow('outer', [{ id: 'sub', workflow: 'inner', input: {} }]) });
+    const [traceId, above] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+    await heddle.dispatch(call('mcp__workflow__outer', {}, { meta: { traceparent: `00-${traceId}-${above}-01` } }));
+    await heddle.close();
+    const { traces, close } = await openStore({ location: store });
+    onTestFinished(close);
+    const spans = await traces.get(traceId);
+    const spanOf = (wanted: string) => spans.find(({ name, parentId }) => name === wanted && parentId !== undefined);
+    const [outer, inner, step] = ['mcp__workflow__outer', 'mcp__workflow__inner', 'mcp__demo__echo'].map(spanOf);
+    expect([outer?.parentId, inner?.parentId, step?.parentId]).toEqual([above, outer?.spanId, inner?.spanId]);
+  },
+);
+
 verifies('W5', 'fails the runs of a key that was revoked', async () => {
   const { heddle, demo } = await heddleWith();
   const gate = Promise.withResolvers<void>();
@@ -246,7 +270,12 @@ verifies('W5', 'fails the runs of a key that was revoked', async () => {
   await heddle.workflows.register(ada, { value: flow('asks', steps) });
   const run = await heddle.runs.start(bot, 'asks', {}, {});
   await until('the step asks', async () => (await heddle.approvals.count(ada)) === 1);
+  expect(await heddle.runs.list(bot, {})).toHaveLength(1);
   await heddle.access.revokeKey(ada, 'bot');
+  // Another key of this name is another caller.
+  await heddle.access.createKey(ada, { name: 'bot', roles: ['user'] });
+  expect(await heddle.runs.list(bot, {})).toEqual([]);
+  await expect(heddle.runs.cancel(bot, run.id)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
   const [approval] = await heddle.approvals.list(ada);
   await heddle.approvals.decide(ada, approval?.id ?? '', { verdict: 'approve' });
   const ended = await heddle.runs.settled(ada, run.id, never());

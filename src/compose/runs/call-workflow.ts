@@ -3,6 +3,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import { runResult, runWorking, taskContinuation, taskOf, unknownRunTask } from './run-answer.ts';
+import type { RunCallers } from './run-caller.ts';
 import { progressReporter } from './run-progress.ts';
 import type { RunSessions } from './run-sessions.ts';
 import { type RunWatch, untilRun } from './run-watch.ts';
@@ -13,6 +14,7 @@ export interface CallWorkflowOptions {
   /** Creates the run of a call and has it executed. A repeated call finds its run. */
   readonly begin: (call: ResolvedCall) => Promise<StoredRun>;
   readonly cancel: (run: string, by: string) => Promise<void>;
+  readonly isOwn: RunCallers['isOwn'];
   /** Aborts when Heddle closes: the runs go on later, and are not cancelled. */
   readonly closing: AbortSignal;
 }
@@ -28,7 +30,8 @@ export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCal
 
   async function ownRun(id: string, { caller, target }: ResolvedCall): Promise<StoredRun> {
     const run = await journal.get(id);
-    if (!run || run.caller.id !== caller.id) throw unknownRunTask(target.servers[0]);
+    if (!run || run.caller.id !== caller.id || !(await options.isOwn(caller, run)))
+      throw unknownRunTask(target.servers[0]);
     return run;
   }
 

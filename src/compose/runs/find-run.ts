@@ -1,9 +1,9 @@
 import { requireRole } from '../../core/call/caller.ts';
-import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
+import type { RunCallers } from './run-caller.ts';
 
 const READERS: readonly Role[] = ['owner', 'operator', 'auditor'];
 /** The roles that settle calls in doubt of others. */
@@ -17,9 +17,13 @@ export interface FindRun {
   toChange(by: Caller, id: string, roles: readonly Role[]): Promise<StoredRun>;
 }
 
-export function findRuns(journal: Pick<RunJournal, 'find'>): FindRun {
+export function findRuns(journal: Pick<RunJournal, 'find'>, { isOwn }: Pick<RunCallers, 'isOwn'>): FindRun {
+  async function mayRead(by: Caller, run: StoredRun): Promise<boolean> {
+    return readsOthers(by, run.status === 'in_doubt') || isOwn(by, run);
+  }
+
   async function toRead(by: Caller, id: string): Promise<StoredRun> {
-    const candidates = (await journal.find(id)).filter((run) => mayRead(by, run));
+    const candidates = await keepIf(await journal.find(id), (run) => mayRead(by, run));
     const found = candidates.find((run) => run.id === id) ?? candidates[0];
     if (!found) throw unknownRun(id);
     if (candidates.length > 1 && found.id !== id) throw ambiguousRun(id, candidates);
@@ -30,7 +34,7 @@ export function findRuns(journal: Pick<RunJournal, 'find'>): FindRun {
     toRead,
     async toChange(by, id, roles) {
       const run = await toRead(by, id);
-      if (!isOwn(by, run)) requireRole(by, roles);
+      if (!(await isOwn(by, run))) requireRole(by, roles);
       return run;
     },
   };
@@ -40,8 +44,14 @@ export function findRuns(journal: Pick<RunJournal, 'find'>): FindRun {
 export const readsOthers = ({ roles }: Caller, isInDoubt: boolean): boolean =>
   roles.some((role) => READERS.includes(role) || (isInDoubt && SETTLERS.includes(role)));
 
-const isOwn = (by: Caller, { caller }: StoredRun): boolean => vaultPrincipal(caller) === vaultPrincipal(by);
-const mayRead = (by: Caller, run: StoredRun): boolean => isOwn(by, run) || readsOthers(by, run.status === 'in_doubt');
+/** Returns the runs for which a test holds. */
+export async function keepIf(
+  runs: readonly StoredRun[],
+  test: (run: StoredRun) => Promise<boolean>,
+): Promise<readonly StoredRun[]> {
+  const kept = await Promise.all(runs.map(test));
+  return runs.filter((_, index) => kept[index]);
+}
 
 export const unknownRun = (id: string) =>
   new HeddleError('NAME_UNKNOWN', `There is no run ${oneLine(id).slice(0, 80)}.`, {

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/schema/schema.ts';
+import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import type { RunCaller } from '../../core/records/run.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
@@ -10,17 +11,42 @@ export interface RunCallerOptions {
 
 const KEY = 'key:';
 
-/**
- * Looks up the caller of a run again: the roles and the profile of a key are those that it has now. Returns undefined if
- * the key was revoked. Other callers keep the roles with which they began the run.
- */
-export function runCallers({ keys, settings }: RunCallerOptions) {
-  return async function callerOf({ id, roles, profile }: RunCaller): Promise<Caller | undefined> {
-    if (!id.startsWith(KEY)) return toCaller({ id, roles, profile });
+/** Finds out whose runs these are. Another key of the same name, created later, is another caller. */
+export interface RunCallers {
+  /**
+   * Looks up the caller of a run again: the roles and the profile of a key are those that it has now. Returns undefined
+   * if the key was revoked. Other callers keep the roles with which they began the run.
+   */
+  callerOf(run: OwnedRun): Promise<Caller | undefined>;
+  /** Tests whether a caller is the one that began a run. */
+  isOwn(by: Caller, run: OwnedRun): Promise<boolean>;
+}
+
+/** The facts of a run that name its owner. */
+export interface OwnedRun {
+  readonly caller: RunCaller;
+  readonly startedAt: number;
+}
+
+export function runCallers({ keys, settings }: RunCallerOptions): RunCallers {
+  /** Finds the key of a caller id as it was at a time; undefined if there is none. */
+  async function keyOf(id: string, at: number) {
     const name = id.slice(KEY.length);
-    const all = [...settings().gateway.apiKeys, ...(await keys.all())];
-    const found = all.find((key) => key.name === name);
-    return found && toCaller({ id, roles: found.roles, profile: found.profile ?? profile });
+    const configured = settings().gateway.apiKeys.find((key) => key.name === name);
+    if (configured) return configured;
+    return (await keys.all()).find((key) => key.name === name && key.createdAt <= at);
+  }
+
+  return {
+    async callerOf({ caller: { id, roles, profile }, startedAt }) {
+      if (!id.startsWith(KEY)) return toCaller({ id, roles, profile });
+      const found = await keyOf(id, startedAt);
+      return found && toCaller({ id, roles: found.roles, profile: found.profile ?? profile });
+    },
+    async isOwn(by, { caller, startedAt }) {
+      if (vaultPrincipal(caller) !== vaultPrincipal(by)) return false;
+      return !by.id.startsWith(KEY) || (await keyOf(by.id, startedAt)) !== undefined;
+    },
   };
 }
 

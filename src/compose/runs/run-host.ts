@@ -1,6 +1,7 @@
 import type { ResolvedCall } from '../../core/call.ts';
 import type { RunCode } from '../../core/code.ts';
 import type { RunFollower } from '../../core/records/workflow-api.ts';
+import { spanAbove, traceparentBelow } from '../../core/traceparent.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunEngine } from '../../workflow/run/engine.ts';
 import type { RunParts } from '../../workflow/run/run-parts.ts';
@@ -13,7 +14,7 @@ import { definitionPins } from './definition-pins.ts';
 import { openEngine } from './open-engine.ts';
 import { retainRuns } from './retain-runs.ts';
 import { runApprovals } from './run-approvals.ts';
-import { runCallers } from './run-caller.ts';
+import { type RunCallers, runCallers } from './run-caller.ts';
 import type { RunSessions } from './run-sessions.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunsApiOptions } from './runs-api.ts';
@@ -29,8 +30,8 @@ export interface RunHostOptions {
 }
 
 /** The execution of runs in this process. The engine is opened with the first run. */
-export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun'> {
-  readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel'>;
+export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun' | 'callers'> {
+  readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel' | 'isOwn'>;
   close(): Promise<void>;
 }
 
@@ -41,13 +42,14 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
   const { store, wallClock } = parts;
   const { journal } = watch;
   const pins = definitionPins(journal, library);
+  const callers = runCallers({ keys: store.keys, settings: () => parts.active().config.settings });
   let opened: Promise<RunEngine> | undefined;
   let stopRetention = () => {};
 
   function engine(): Promise<RunEngine> {
     if (!opened) {
       stopRetention = retainRuns(store.runs, wallClock);
-      opened = runPartsOf(parts, watch, sessions).then((own) => openEngine(parts, own));
+      opened = runPartsOf(parts, watch, { callers, sessions }).then((own) => openEngine(parts, own));
       opened.catch(() => (opened = undefined)); // The next call tries again.
     }
     return opened;
@@ -70,6 +72,7 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
         ...(fence && { parent: { run: fence.run, path: fence.path } }),
         ...(call.options.timeoutMs !== undefined && { timeoutMs: call.options.timeoutMs }),
         ...(follower.detach && { detached: true }),
+        ...(spanAbove(call) && { traceparent: traceparentBelow(call) }),
       },
     );
     attend(run, call, follower);
@@ -79,6 +82,7 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
 
   return {
     engine,
+    callers,
     async retryRun(run, from, caller) {
       const { retryRun } = await import('../../workflow/run/retry-run.ts');
       return retryRun({ journal, clock: wallClock }, run, { from, caller });
@@ -86,6 +90,7 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
     doubtsOf: (run) => doubtsOf(run, { journal, audit: store.audit }),
     calls: {
       begin,
+      isOwn: callers.isOwn,
       async cancel(run, by) {
         await journal.signal(run, { kind: 'cancel', by, detail: { reason: 'The caller cancelled its call.' } });
         await (await engine()).wake(run);
@@ -108,15 +113,19 @@ const loadAndRun: RunCode = async (request, host) => {
 };
 
 /** Returns the parts that execute runs. */
-async function runPartsOf(parts: WorkflowParts, { journal }: RunWatch, sessions: RunSessions): Promise<RunParts> {
-  const { store, active, wallClock, browse, dispatch, approvalFlow } = parts;
+async function runPartsOf(
+  parts: WorkflowParts,
+  { journal }: RunWatch,
+  { callers, sessions }: { readonly callers: RunCallers; readonly sessions: RunSessions },
+): Promise<RunParts> {
+  const { store, wallClock, browse, dispatch, approvalFlow } = parts;
   const { interpret } = await import('../../workflow/run/interpret.ts');
   return {
     journal,
     audit: store.audit,
     dispatch,
     describe: ({ caller, name, signal }) => browse.describe(caller, name, signal),
-    callerOf: runCallers({ keys: store.keys, settings: () => active().config.settings }),
+    callerOf: callers.callerOf,
     approvals: runApprovals(approvalFlow),
     inputOf: sessions.inputOf,
     execute: (workflow, input, { durable, run: { id, startedAt } }) =>

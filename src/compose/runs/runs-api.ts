@@ -6,7 +6,8 @@ import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunQueue } from '../../store/run-queue.ts';
 import { type BeginRunOptions, beginRun } from './begin-run.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
-import { findRuns, readsOthers, unknownRun } from './find-run.ts';
+import { findRuns, keepIf, readsOthers, unknownRun } from './find-run.ts';
+import type { RunCallers } from './run-caller.ts';
 import { followEvents } from './run-progress.ts';
 import { RESULT_KINDS, toRun, toRunResult } from './run-records.ts';
 import { untilEnded } from './run-watch.ts';
@@ -18,6 +19,7 @@ export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions,
   readonly wallClock: () => number;
   /** Aborts when Heddle closes: no caller waits longer. */
   readonly closing: AbortSignal;
+  readonly callers: Pick<RunCallers, 'isOwn'>;
 }
 
 const DEFAULT_LIMIT = 100;
@@ -40,9 +42,9 @@ async function withStopped<T extends Run>(
 
 /** Returns the API of runs. Callers see and change their own; those of others need a role. */
 export function runsApi(options: RunsApiOptions): Runs {
-  const { watch, closing } = options;
+  const { watch, callers, closing } = options;
   const { journal } = watch;
-  const find = findRuns(journal);
+  const find = findRuns(journal, callers);
   /** By run: resolves when its follower has got every event. */
   const followed = new Map<string, Promise<void>>();
 
@@ -76,7 +78,8 @@ export function runsApi(options: RunsApiOptions): Runs {
     async list(by, { limit = DEFAULT_LIMIT, ...query }) {
       const isOnlyOwn = !readsOthers(by, query.status === 'in_doubt');
       const found = await journal.list({ ...query, limit, ...(isOnlyOwn && { caller: by.id }) });
-      return withStopped(options, found.map(toRun));
+      const shown = isOnlyOwn ? await keepIf(found, (run) => callers.isOwn(by, run)) : found;
+      return withStopped(options, shown.map(toRun));
     },
     async get(by, id) {
       const run = await find.toRead(by, id);

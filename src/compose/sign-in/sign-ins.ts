@@ -2,7 +2,7 @@ import { requireRole } from '../../core/call/caller.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { SignIns } from '../../core/records/sign-in-api.ts';
+import type { SignIns } from '../../core/records/sign-in.ts';
 import { unknownServer } from '../../core/records/unknown-server.ts';
 import { isLoopbackHost } from '../../core/text/loopback-host.ts';
 import type { Store } from '../../store/store.ts';

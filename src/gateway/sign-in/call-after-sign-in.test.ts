@@ -3,8 +3,8 @@ import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { Call, Caller, Result } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import type { BrowserSignIns } from '../../core/records/sign-in.ts';
 import { SIGN_IN_ELICITATION } from '../../core/records/sign-in.ts';
-import type { BrowserSignIns } from '../../core/records/sign-in-api.ts';
 import { callsAfterSignIn } from './call-after-sign-in.ts';
 
 const ADA: Caller = { id: 'key:ada', roles: ['user'], via: 'gateway' };

@@ -24,7 +24,7 @@ export interface RunRow extends SqlRow {
   readonly facts: string;
 }
 
-type Facts = Pick<StoredRun, 'caller' | 'parent' | 'depth' | 'retryOf' | 'timeoutAt' | 'detached'>;
+type Facts = Pick<StoredRun, 'caller' | 'parent' | 'depth' | 'retryOf' | 'timeoutAt' | 'traceparent' | 'detached'>;
 
 const COLUMNS = [
   ...['id', 'workflow', 'digest', 'interpreter', 'status', 'caller', 'call_id', 'parent', 'started_at', 'ended_at'],
@@ -34,12 +34,13 @@ export const RUN_COLUMNS = { raw: COLUMNS.join(', ') };
 
 /** Converts a run to its row. Null characters and lone surrogates in its names are replaced. */
 export function toRunRow(run: StoredRun): RunRow {
-  const { caller, parent, depth, retryOf, timeoutAt, detached } = run;
+  const { caller, parent, depth, retryOf, timeoutAt, traceparent, detached } = run;
   const facts: Facts = {
     ...{ caller, depth },
     ...(parent && { parent }),
     ...(retryOf && { retryOf }),
     ...(timeoutAt !== undefined && { timeoutAt }),
+    ...(traceparent !== undefined && { traceparent }),
     ...(detached && { detached }),
   };
   return {

@@ -1,14 +1,5 @@
-import type { JsonObject } from '../../core/call.ts';
-import type { RunContext } from './run-context.ts';
-import type { StepSending } from './step-sending.ts';
-
-/** The calls of a run that may have begun other runs. */
-export interface RunChildren {
-  /** Notes a call, before it can begin a run. The returned function ends it. */
-  add(sending: StepSending): () => void;
-  /** A child waits for a person, or goes on: meanwhile no timeout of the steps above it counts. */
-  onWaiting(isWaiting: boolean, detail: JsonObject): void;
-}
+import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
+import type { RunChildren, RunContext } from './run-context.ts';
 
 type Parts = Pick<RunContext, 'history' | 'writer' | 'pauses'>;
 type Place = { readonly path: string; readonly attempt: number; readonly send: number };
@@ -37,4 +28,30 @@ export function runChildren({ history, writer, pauses }: Parts): RunChildren {
       }
     },
   };
+}
+
+/** Tells the run above when this one begins and ends to wait for a person: no timeout there counts that time. */
+export interface TellParent {
+  (isWaiting: boolean, at: number): void;
+  /** Resolves when the parent has got all of it. */
+  told(): Promise<void>;
+}
+
+/** `isWaiting` is the state that the parent knows; undefined if it may have missed one. */
+export function tellParent(
+  { id, parent, callId = '' }: Pick<StoredRun, 'id' | 'parent' | 'callId'>,
+  journal: Pick<RunJournal, 'signal'>,
+  isWaiting: boolean | undefined,
+): TellParent {
+  let known = isWaiting;
+  let sent: Promise<unknown> = Promise.resolve();
+  function tell(isWaitingNow: boolean, at: number): void {
+    if (!parent || known === isWaitingNow) return;
+    known = isWaitingNow;
+    const kind = isWaitingNow ? 'child-waiting' : 'child-continued';
+    const detail = { run: id, callId, at };
+    // Without it the time of the parent's step goes on.
+    sent = sent.then(() => journal.signal(parent.run, { kind, by: 'heddle', detail })).catch(() => {});
+  }
+  return Object.assign(tell, { told: async () => void (await sent) });
 }

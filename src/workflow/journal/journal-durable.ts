@@ -6,7 +6,7 @@ import { type Durable, RunInterrupted, type RunStop, type Sleep } from '../run/d
 import type { RunParts } from '../run/run-parts.ts';
 import { Activity } from './activity.ts';
 import { approveOnce } from './approval-steps.ts';
-import { runChildren } from './children.ts';
+import { runChildren, type TellParent, tellParent } from './children.ts';
 import { runDoubts } from './doubts.ts';
 import { runEvents } from './events.ts';
 import { findIntents } from './find-intents.ts';
@@ -16,7 +16,6 @@ import type { RunContext } from './run-context.ts';
 import { runWriter } from './run-writer.ts';
 import { runSleeps } from './sleeps.ts';
 import { callOnce } from './step-calls.ts';
-import { type TellParent, tellParent } from './tell-parent.ts';
 import { orAborted } from './wait-for-person.ts';
 
 /** The time for which a run may compute before others of the process go on. */

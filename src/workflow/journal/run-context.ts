@@ -1,10 +1,9 @@
-import type { Caller } from '../../core/call.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
 import type { RunResolution } from '../../core/records/run.ts';
 import type { Clock } from '../../core/time.ts';
 import type { RunFence, StoredRun } from '../../store/run-journal.ts';
 import type { RunParts } from '../run/run-parts.ts';
 import type { Activity } from './activity.ts';
-import type { RunChildren } from './children.ts';
 import type { RunEvents } from './events.ts';
 import type { WasSent } from './find-intents.ts';
 import type { History } from './history.ts';
@@ -47,4 +46,12 @@ export interface Doubts {
   resolution(sending: StepSending): Promise<Omit<RunResolution, 'path'> | undefined>;
   /** Notes the decision of a person. Does nothing if the call is not in doubt, or the decision is unknown. */
   resolve(resolution: RunResolution, by: string): void;
+}
+
+/** The calls of a run that may have begun other runs. */
+export interface RunChildren {
+  /** Notes a call, before it can begin a run. The returned function ends it. */
+  add(sending: StepSending): () => void;
+  /** A child waits for a person, or goes on: meanwhile no timeout of the steps above it counts. */
+  onWaiting(isWaiting: boolean, detail: JsonObject): void;
 }

@@ -7,6 +7,7 @@ import {
 import type { Call, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
+import { traceparentBelow } from '../../core/traceparent.ts';
 import { RunInterrupted, type StepEnd } from '../run/durable.ts';
 import { type CallAborter, callAborter } from './call-aborter.ts';
 import { IDEMPOTENCY_META, idempotencyKeyOf } from './call-ids.ts';
@@ -104,7 +105,7 @@ function toCall({ run, fence, caller, parts }: RunContext, sending: StepSending,
     caller: { ...caller, via: 'workflow', ...(capabilities && { capabilities }) },
     options: timeoutMs === undefined ? {} : { timeoutMs: timeoutMs + SPARE_MS },
     acceptsTask: true,
-    parent: run.callId ?? run.id,
+    parent: run.traceparent ?? traceparentBelow({ id: run.callId ?? run.id, meta: {} }),
     fence: { ...fence, path },
     signal,
     ...(capabilities && { capabilities }),

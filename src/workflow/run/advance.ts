@@ -24,7 +24,7 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
     journal.entries(run.id),
     journal.value(run.digest),
     journal.value(run.input),
-    parts.callerOf(run.caller),
+    parts.callerOf(run),
   ]);
   const execution = new RunExecution(run, parts);
   const isValid = callerCheck(run, parts);
@@ -60,12 +60,12 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
 }
 
 /** Tests before calls whether the key of a run still exists. If the lookup fails, the earlier result counts. */
-function callerCheck({ caller }: StoredRun, { callerOf, clock = Date.now }: RunParts): () => Promise<boolean> {
+function callerCheck(run: StoredRun, { callerOf, clock = Date.now }: RunParts): () => Promise<boolean> {
   let lookedUpAt = clock();
   return async () => {
     if (clock() - lookedUpAt < CALLER_MS) return true;
     lookedUpAt = clock();
-    return callerOf(caller).then(
+    return callerOf(run).then(
       (found) => found !== undefined,
       () => true,
     );

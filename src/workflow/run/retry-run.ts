@@ -49,6 +49,7 @@ export async function retryRun({ journal, clock = Date.now }: RetryParts, old: S
     timeoutAt: _______,
     // The process that retries a run executes it.
     detached: ________,
+    traceparent: _________,
     ...kept
   } = old;
   const run: StoredRun = {

@@ -1,5 +1,4 @@
 import type { Call, Caller, ClientCapabilities, Handler, InputResponses, Json, Target } from '../../core/call.ts';
-import type { RunCaller } from '../../core/records/run.ts';
 import type { RunInputRequest } from '../../core/records/workflow-api.ts';
 import type { Clock, Timer } from '../../core/time.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
@@ -15,7 +14,7 @@ export interface RunParts {
   /** Looks up the target of a call. */
   readonly describe: (call: Call) => Promise<Target>;
   /** Looks up the caller of a run again; undefined if its key was revoked. */
-  readonly callerOf: (caller: RunCaller) => Promise<Caller | undefined>;
+  readonly callerOf: (run: Pick<StoredRun, 'caller' | 'startedAt'>) => Promise<Caller | undefined>;
   readonly approvals: RunApprovals;
   /** Returns the caller that waits for a run in this process and can respond to input requests. */
   readonly inputOf?: (run: string) => RunInput | undefined;

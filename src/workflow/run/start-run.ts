@@ -21,6 +21,7 @@ export interface NewRun {
   /** The longest time of the run. With a parent the timeout of its step holds instead. */
   readonly timeoutMs?: number;
   readonly detached?: boolean;
+  readonly traceparent?: string;
   /** The workflows that its steps may call, by name: their digests are pinned. */
   readonly subWorkflows?: Readonly<Record<string, Workflow>>;
 }
@@ -32,7 +33,7 @@ interface StartParts {
 
 /** Stores a new run. Returns the run of the same caller and call id if there is one. Nothing is executed. */
 export async function startRun({ journal, clock = Date.now }: StartParts, wanted: NewRun): Promise<StoredRun> {
-  const { workflow, input, caller, callId, parent, timeoutMs, detached, subWorkflows = {} } = wanted;
+  const { workflow, input, caller, callId, parent, timeoutMs, detached, traceparent, subWorkflows = {} } = wanted;
   const now = clock();
   const definition = definitionValue(workflow);
   const inputValue = toValue(JSON.stringify(input));
@@ -52,6 +53,7 @@ export async function startRun({ journal, clock = Date.now }: StartParts, wanted
     ...(callId !== undefined && { callId }),
     ...(timeoutMs !== undefined && !parent && { timeoutAt: now + timeoutMs }),
     ...(detached && { detached: true }),
+    ...(traceparent !== undefined && { traceparent }),
   };
   const created = firstEntry(now, pinned.length === 0 ? {} : { pinned: pinsOf(pinned) });
   const values = unique([definition, inputValue, ...pinned.map(([, value]) => value)]);
