@@ -51,6 +51,29 @@ verifies('W6', 'a compensation is a step below its own, and timeouts are not sho
   expect(shown).toEqual(['✓ flag  100 ms', '  ✓ compensate  100 ms']);
 });
 
+verifies('W3', 'a step that is repeated names the attempt that it waits for, and its attempts at the end', () => {
+  const failed = [logEvent('get', 'start', 1000), runEvent('timer', 'get/~retry/2', 1000, { from: 1000, forMs: 500 })];
+  expect(lines(failed)).toEqual(['… get  4.0 s  attempt 2 waits until…']);
+  const sent = [...failed, runEvent('fired', 'get/~retry/2', 1500)];
+  expect(lines(sent)).toEqual(['… get  4.0 s  attempt 2']);
+  expect(lines([...sent, logEvent('get', 'complete', 2000)])).toEqual(['✓ get  1.0 s  2 attempts']);
+  const gone = logEvent('get', 'error', 2000, 'Step get failed: Gone.');
+  expect(lines([...sent, gone])).toEqual(['✗ get  1.0 s  2 attempts, failed: Gone.']);
+});
+
+verifies('W6', 'steps that are open when their step or their run ends are shown as cancelled', () => {
+  const race = [
+    logEvent('race', 'start', 1000),
+    logEvent('race/a', 'start', 1000),
+    logEvent('race/b', 'start', 1000),
+    logEvent('race/a', 'complete', 1100),
+    logEvent('race', 'complete', 1100),
+  ];
+  expect(lines(race)).toEqual(['✓ race  100 ms', '  ✓ a  100 ms', '  – b  cancelled']);
+  const nap = [logEvent('nap', 'start', 1000), runEvent('timer', 'nap', 1000, { from: 1000, forMs: 9000 })];
+  expect(lines([...nap, runEvent('ended', '', 2000)])).toEqual(['– nap  cancelled']);
+});
+
 verifies('W6', 'many items are counted, and only the open and failed ones are shown', () => {
   const items = Array.from({ length: 12 }, (_, at) => [
     logEvent(`pages/[${at}]/fetch`, 'start', 1000),

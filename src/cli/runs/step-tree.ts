@@ -12,6 +12,8 @@ export interface StepNode {
   state?: ShownState;
   /** The error, the reason of a skip, or what the step waits for. */
   note?: string;
+  /** The number of attempts, of a step that was repeated. */
+  attempts?: number;
   startedAt?: number;
   endedAt?: number;
   readonly children: Map<string, StepNode>;
@@ -37,11 +39,29 @@ export function openStepTree(): StepTree {
   return {
     root,
     add(event) {
-      const change = changeOf(event);
-      return change && Object.assign(nodeOf(root, event.path), change);
+      if (event.kind === 'ended') closeBelow(root, event.at);
+      const { path, change } = changeOf(event) ?? {};
+      if (path === undefined || !change) return undefined;
+      const node = nodeOf(root, path);
+      if (change.endedAt !== undefined) closeBelow(node, change.endedAt);
+      return Object.assign(node, change, { note: noteOf({ ...node, ...change }) });
     },
   };
 }
+
+/** Marks the steps that were still open when the step or run around them ended: losing branches, and those of a cancelled run. */
+function closeBelow({ children }: StepNode, at: number): void {
+  for (const child of children.values()) {
+    if (child.state === 'running' || child.state === 'waiting') {
+      Object.assign(child, { state: 'skipped', endedAt: at, note: 'cancelled' });
+    }
+    closeBelow(child, at);
+  }
+}
+
+/** Adds the number of attempts to the note of a step that has ended. */
+const noteOf = ({ note = '', attempts, endedAt }: StepNode): string =>
+  attempts === undefined || endedAt === undefined ? note : [`${attempts} attempts`, note].filter(Boolean).join(', ');
 
 const nodeAt = (path: string, name: string): StepNode => ({ path, name, children: new Map() });
 
@@ -59,12 +79,27 @@ function nodeOf(root: StepNode, path: string): StepNode {
   return node;
 }
 
-type StepChange = Partial<Pick<StepNode, 'state' | 'note' | 'startedAt' | 'endedAt'>>;
+type StepChange = Partial<Pick<StepNode, 'state' | 'note' | 'attempts' | 'startedAt' | 'endedAt'>>;
 
-/** Returns the change that an event makes to its step. */
-function changeOf({ kind, at, path, detail }: RunEvent): StepChange | undefined {
-  // Timers below a step are its timeouts and the waits between its attempts.
-  if (path === '' || ((kind === 'timer' || kind === 'fired') && path.includes('~'))) return undefined;
+const RETRY = /^(.+)\/~retry\/(\d+)$/;
+
+/** Returns the change that an event makes to a step, and the path of the step. */
+function changeOf(event: RunEvent): { readonly path: string; readonly change: StepChange | undefined } | undefined {
+  const { kind, path, detail } = event;
+  if (path === '') return undefined;
+  if (kind !== 'timer' && kind !== 'fired') return { path, change: stepChange(event) };
+  const [, repeated, attempt] = RETRY.exec(path) ?? [];
+  if (repeated !== undefined) return { path: repeated, change: retryChange(kind, Number(attempt), detail) };
+  // The other timers below a step are its timeouts.
+  return path.includes('~') ? undefined : { path, change: stepChange(event) };
+}
+
+const retryChange = (kind: 'timer' | 'fired', attempts: number, detail: RunEvent['detail']): StepChange =>
+  kind === 'timer'
+    ? { state: 'waiting', note: `attempt ${attempts} ${timerText(detail)}`, attempts }
+    : { state: 'running', note: `attempt ${attempts}` };
+
+function stepChange({ kind, at, path, detail }: RunEvent): StepChange | undefined {
   switch (kind) {
     case 'log':
       return loggedChange(String(detail.type), at, textAfter(`Step ${path} `, String(detail.message)));
