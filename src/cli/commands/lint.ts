@@ -8,13 +8,13 @@ import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printLint, shortPath } from '../runs/print-workflow.ts';
 import { explainUntrusted, untrustedError, untrustedWorkflows } from '../runs/untrusted-workflows.ts';
-import { workflowChoice } from '../runs/workflow-choice.ts';
+import { resolveCodeFile, workflowChoice } from '../runs/workflow-choice.ts';
 import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 
 export const lint: Command = {
   summary: 'Check workflows: references, types, tools, limits and secrets. Calls no tool; exits with 1 on errors.',
-  usage: 'heddle lint [<name | file.yaml | file.json> …]',
+  usage: 'heddle lint [<name | file.yaml | file.json | file.ts> …]',
   notes: ['Without a name it checks every workflow of the configuration, those of an untrusted project included.'],
   examples: ['heddle lint', 'heddle lint .heddle/workflows/digest.yaml', 'heddle lint research-digest --json'],
   maxPositionals: Number.POSITIVE_INFINITY,
@@ -25,9 +25,11 @@ export const lint: Command = {
     const signal = untilInterrupted();
     const by = localCaller();
     const checked = await withRunningHeddle(input, runOptions(input), async ({ workflows }) => {
-      const chosen = words.length > 0 ? given : await everyWorkflow(await workflows.list(by), input);
+      const known = () => workflows.list(by);
+      const chosen = words.length > 0 ? given : await everyWorkflow(await known(), input);
       const all: { readonly report: LintReport; readonly file?: string }[] = [];
-      for (const one of chosen) {
+      for (const choice of chosen) {
+        const one = await resolveCodeFile(choice, { known, untrusted: () => untrustedWorkflows(input) });
         if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
         const report = await workflows.lint(by, one, signal).catch(async (thrown) => {
           throw typeof one === 'string' ? await explainUntrusted(thrown, one, input) : thrown;

@@ -15,16 +15,17 @@ import { notice, print } from '../print/print-line.ts';
 import { printPlan } from '../runs/print-workflow.ts';
 import { type RunSite, type RunToStart, runWorkflow, startAtTerminal } from '../runs/run-at-terminal.ts';
 import { lintError } from '../runs/run-errors.ts';
-import { explainUntrusted } from '../runs/untrusted-workflows.ts';
-import { workflowChoice } from '../runs/workflow-choice.ts';
+import { explainUntrusted, untrustedWorkflows } from '../runs/untrusted-workflows.ts';
+import { resolveCodeFile, workflowChoice } from '../runs/workflow-choice.ts';
 import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 
 export const runWorkflowCommand: Command = {
   summary: 'Run a workflow and print its output. A running gateway executes it.',
-  usage: 'heddle run <name | file.yaml | file.json> [key=value | key=@file | key:=json …]',
+  usage: 'heddle run <name | file.yaml | file.json | file.ts> [key=value | key=@file | key:=json …]',
   notes: [
     'Arguments are written as for `heddle call`. Progress goes to stderr, the output to stdout.',
+    'A .ts file is code: it has to be a workflow of the configuration, and trusted.',
     'Ctrl-C asks whether to cancel the run or to leave it; `heddle runs resume` goes on with a run that was left.',
   ],
   examples: [
@@ -67,9 +68,13 @@ export const runWorkflowCommand: Command = {
     if (format !== undefined && format !== 'mermaid') {
       throw new HeddleError('USAGE_INVALID', `${format} is no format; --export knows mermaid.`);
     }
-    const [workflow, typed] = [await workflowChoice(word), await readInput(words, input)];
+    const [choice, typed] = [await workflowChoice(word), await readInput(words, input)];
     const by = localCaller();
     return withRunningHeddle(input, runOptions(input), async (heddle) => {
+      const workflow = await resolveCodeFile(choice, {
+        known: () => heddle.workflows.list(by),
+        untrusted: () => untrustedWorkflows(input),
+      });
       if (format !== undefined) return exportChart(heddle, by, workflow);
       await heddle.workflows.get(by, workflow).catch(async (thrown) => {
         throw typeof workflow === 'string' ? await explainUntrusted(thrown, workflow, input) : thrown;
