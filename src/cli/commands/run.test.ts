@@ -22,8 +22,9 @@ steps:
   - { id: third, tool: notes.wirte, input: { text: b } }
 `;
 const EXITS = `heddle: 1
+input: { type: object, properties: { word: { type: string, default: exit } } }
 steps:
-  - { id: write, tool: notes.write, input: { text: exit } }
+  - { id: write, tool: notes.write, input: { text: $input.word } }
 output: $write.result.text
 `;
 const ASKS = `heddle: 1
@@ -136,7 +137,10 @@ verifies('W6', '`runs` lists and shows runs, prints their history and retries th
   const bare = await heddle(['runs', 'retry', id]);
   expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('--from STEP')]);
   const again = await heddle(['runs', 'retry', id, '--from', 'bad']);
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('RUN_FAILED: fails failed at bad')]);
+  expect([again.code, again.stderr]).toEqual([
+    1,
+    expect.stringMatching(/RUN_FAILED: The run \S+ of fails failed at bad/),
+  ]);
   expect(calls()).toHaveLength(1);
   const unknown = await heddle(['runs', 'show', 'nothing']);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('nothing')]);
@@ -159,13 +163,18 @@ verifies('W5', 'a run that no process executes is named by list, show and doctor
   expect(calls()).toEqual([]);
 });
 
-verifies('W5', '`runs resolve` goes on with the run, and `show` has the time of the call in doubt', async () => {
-  const { heddle } = await workflowDesk({ exits: EXITS });
-  const { code, stderr } = await heddle(['run', 'exits']);
-  const id = /The run (\S+) is in doubt/.exec(stderr)?.[1] ?? stderr;
-  expect(code).toBe(9);
-  const { doubts } = JSON.parse((await heddle(['runs', 'show', id, '--json'])).stdout);
-  expect(doubts[0].since).toBe(doubts[0].records.find(({ phase }: { phase: string }) => phase === 'intent').at);
-  const settled = await heddle(['runs', 'resolve', id, '--happened', '--result', '{"text":"by hand"}']);
-  expect([settled.code, settled.stdout]).toEqual([0, 'by hand\n']);
-});
+verifies(
+  'W5',
+  '`runs resolve` goes on with the run, and `show` has its whole input and the time of the call in doubt',
+  async () => {
+    const { heddle } = await workflowDesk({ exits: EXITS });
+    const { code, stderr } = await heddle(['run', 'exits']);
+    const id = /The run (\S+) is in doubt/.exec(stderr)?.[1] ?? stderr;
+    expect(code).toBe(9);
+    const { doubts, input } = JSON.parse((await heddle(['runs', 'show', id, '--json'])).stdout);
+    expect(input).toEqual({ word: 'exit' });
+    expect(doubts[0].since).toBe(doubts[0].records.find(({ phase }: { phase: string }) => phase === 'intent').at);
+    const settled = await heddle(['runs', 'resolve', id, '--happened', '--result', '{"text":"by hand"}']);
+    expect([settled.code, settled.stdout]).toEqual([0, 'by hand\n']);
+  },
+);

@@ -42,7 +42,10 @@ verifies(
       tool: 'bank.pay',
       callId: 'call-7',
       since: 2000,
-      records: [{ phase: 'intent' }],
+      records: [
+        { at: 2100, phase: 'outcome', name: 'bank.pay', detail: { outcome: 'OUTCOME_UNKNOWN' } },
+        { at: 2000, phase: 'intent', name: 'bank.pay', detail: { input: 'e0'.repeat(32), arguments: { n: 1 } } },
+      ],
     };
     const run = { ...RUN, status: 'in_doubt' as const, input: { n: 1 }, doubts: [doubt] };
     const lines = printed(() =>
@@ -52,7 +55,10 @@ verifies(
     expect(lines).toEqual(
       expect.arrayContaining(['run       run_1', 'status    in doubt', 'steps', '  ✓ get  200 ms']),
     );
-    expect(text).toContain('"phase": "intent"');
+    expect(lines.slice(lines.indexOf('The audit log has of the call call-7:') + 1).slice(0, 2)).toEqual([
+      '  1970-01-01T00:00:02.000Z  intent  bank.pay  {"arguments":{"n":1}}',
+      '  1970-01-01T00:00:02.100Z  outcome  bank.pay  {"outcome":"OUTCOME_UNKNOWN"}',
+    ]);
     expect(text).toContain("heddle runs resolve run_1 --step 'items/[2]/pay' --happened --result '{…}'");
     expect(text).toContain("heddle runs resolve run_1 --step 'items/[2]/pay' --did-not-happen");
     expect(text).toContain("heddle runs resolve run_1 --step 'items/[2]/pay' --retry");
@@ -116,7 +122,9 @@ verifies(
 verifies('L4', 'the error of a run names the step and its error; a cancelled run exits with 130', () => {
   const failed = endedError(resultOf('failed', { error: FAILED.error }), 'digest');
   expect(failed).toMatchObject({ code: 'RUN_FAILED', details: { run: 'run_1', step: 'pages/[3]/fetch' } });
-  expect(failed.message).toBe('digest failed at pages/[3]/fetch: UPSTREAM_TIMEOUT: fetch\u001b[2J did not answer.');
+  expect(failed.message).toBe(
+    'The run run_1 of digest failed at pages/[3]/fetch: UPSTREAM_TIMEOUT: fetch\u001b[2J did not answer.',
+  );
   expect(failed.fix).toContain('heddle runs show run_1');
   expect(endedError(resultOf('cancelled'), 'digest').code).toBe('CALL_CANCELLED');
   expect(endedError(resultOf('compensation_failed'), 'digest').message).toContain('A compensation failed');

@@ -1,4 +1,5 @@
 import type { Json } from '../../core/call.ts';
+import type { AuditEntry } from '../../core/records/audit-entry.ts';
 import type { Run, RunError, RunEvent, StepInDoubt } from '../../core/records/run.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine, quoteCommand } from '../../core/text/visible-text.ts';
@@ -87,13 +88,21 @@ function printSteps(events: readonly RunEvent[], now: number): void {
 function printDoubt({ id }: Run, { path, tool, callId, since, records }: StepInDoubt): void {
   print(`in doubt: ${path} called ${tool} at ${timeOf(since)}, and it is not known whether the call happened.`);
   print(`The audit log has of the call ${callId}:`);
-  for (const record of records) process.stdout.write(`${indented(JSON.stringify(record, null, 2), process.stdout)}\n`);
+  for (const record of records.toReversed()) print(`  ${recordText(record as unknown as AuditEntry)}`);
   print('Check the system that the tool acts on. Then settle it with one of these commands:');
   for (const [meaning, ...options] of SETTLING) {
     print(`  ${meaning}`);
     const command = quoteCommand(['heddle', 'runs', 'resolve', id, '--step', path]);
     process.stdout.write(`    ${oneLine([command, ...options].join(' '))}\n`); // Not wrapped, so that it can be copied.
   }
+}
+
+const IS_HASH = /^[0-9a-f]{64}$/;
+
+/** Formats an audit record on one line, without its hashes: those are in `--json`. */
+function recordText({ at, phase, name, detail }: AuditEntry): string {
+  const facts = Object.entries(detail).filter(([, value]) => !(typeof value === 'string' && IS_HASH.test(value)));
+  return `${timeOf(at)}  ${phase}  ${name}  ${JSON.stringify(Object.fromEntries(facts))}`;
 }
 
 const SETTLING = [

@@ -1,9 +1,11 @@
-import type { Caller } from '../../core/call.ts';
+import type { Caller, Json } from '../../core/call.ts';
+import { isObject } from '../../core/json.ts';
 import { ENDED_STATUSES, type Run } from '../../core/records/run.ts';
 import type { RunFollower, Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
 import { isProcessAlive } from '../../process/process-start.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunQueue } from '../../store/run-queue.ts';
+import { inputDefaults } from '../../workflow/definition/input-defaults.ts';
 import { type BeginRunOptions, beginRun } from './begin-run.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
 import { findRuns, keepIf, readsOthers, unknownRun } from './find-run.ts';
@@ -39,6 +41,12 @@ async function withStopped<T extends Run>(
   const stopped = new Set(unowned);
   return runs.map((run) => (stopped.has(run.id) ? { ...run, stopped: true } : run));
 }
+
+/** Adds the defaults of the definition to the input, as the steps of the run see it. */
+const withDefaults = (definition: Json | undefined, input: Json): Json =>
+  isObject(input) && isObject(definition) && isObject(definition.input)
+    ? { ...inputDefaults(definition.input), ...input }
+    : input;
 
 /** Returns the API of runs. Callers see and change their own; those of others need a role. */
 export function runsApi(options: RunsApiOptions): Runs {
@@ -83,13 +91,19 @@ export function runsApi(options: RunsApiOptions): Runs {
     },
     async get(by, id) {
       const run = await find.toRead(by, id);
-      const [input, output, doubts] = await Promise.all([
+      const [definition, input, output, doubts] = await Promise.all([
+        journal.value(run.digest),
         journal.value(run.input),
         run.output === undefined ? undefined : journal.value(run.output),
         options.doubtsOf(run),
       ]);
       const [marked = toRun(run)] = await withStopped(options, [toRun(run)]);
-      return { ...marked, input: input ?? null, ...(output !== undefined && { output }), doubts };
+      return {
+        ...marked,
+        input: withDefaults(definition, input ?? null),
+        ...(output !== undefined && { output }),
+        doubts,
+      };
     },
     events: async (by, id, after) => journal.entries((await find.toRead(by, id)).id, after),
     async settled(by, id, signal) {

@@ -55,6 +55,7 @@ export interface Runs {
   /** Starts a run through `dispatch`, so that every rule for the workflow's tool holds. Throws what `dispatch` throws. */
   start(by: Caller, workflow: WorkflowChoice, input: JsonObject, options: RunOptions & RunFollower): Promise<Run>;
   list(by: Caller, query: RunQuery): Promise<readonly Run[]>;
+  /** Returns a run with its calls in doubt, and with its input, defaults included. */
   get(
     by: Caller,
     id: string,
