@@ -1,4 +1,5 @@
 import type { Caller } from '../../core/call.ts';
+import type { Approval } from '../../core/records/approval.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { notice } from '../print/print-line.ts';
 import { formContent } from './form-content.ts';
@@ -10,31 +11,40 @@ export interface ApprovalAtTerminal {
   readonly waitMs?: number | undefined;
   /** False if the user may not be asked, with `--json`. */
   readonly mayAsk: boolean;
+  /** Runs something that writes to the terminal, below the steps of the run. */
+  readonly aside: <T>(prompt: () => Promise<T>) => Promise<T>;
 }
 
 /**
  * Settles an approval that a run waits for: waits for an approver elsewhere, or shows the approval and asks the user.
  * Returns false if it is still pending. Leaving the prompt throws CALL_CANCELLED.
  */
-export async function decideAtTerminal(
-  id: string,
-  { approvals, by, waitMs, mayAsk }: ApprovalAtTerminal,
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function decideAtTerminal(id: string, site: ApprovalAtTerminal, signal: AbortSignal): Promise<boolean> {
+  const { approvals, by, waitMs, mayAsk, aside } = site;
   const approval = await approvals.get(by, id);
   if (approval.status !== 'pending') return true;
   if (waitMs !== undefined) {
     const { waitAtMost } = await import('./wait-at-most.ts');
-    notice(`${approval.subject.name} waits for the approval ${id}.`);
-    const settled = await waitAtMost({ ms: waitMs, signal }, (either) => approvals.settled(by, id, either));
+    const settled = await aside(() => {
+      notice(`${approval.subject.name} waits for the approval ${id}.`);
+      return waitAtMost({ ms: waitMs, signal }, (either) => approvals.settled(by, id, either));
+    });
     return settled !== undefined && settled.status !== 'pending';
   }
-  const [{ askNo, canAsk }, { showWhole }, { approvalText }] = await Promise.all([
+  const { canAsk } = await import('../input/ask.ts');
+  if (!mayAsk || approval.decidable === false || !canAsk()) return false;
+  await aside(() => askUser(approval, site, signal));
+  return true;
+}
+
+/** Shows the approval, and decides as the user says. */
+async function askUser(approval: Approval, { approvals, by }: ApprovalAtTerminal, signal: AbortSignal): Promise<void> {
+  const { id } = approval;
+  const [{ askNo }, { showWhole }, { approvalText }] = await Promise.all([
     import('../input/ask.ts'),
     import('../print/show-whole.ts'),
     import('./print-approval.ts'),
   ]);
-  if (!mayAsk || approval.decidable === false || !canAsk()) return false;
   const isApproved =
     (await showWhole(approvalText(approval, process.stderr), signal)) && (await askNo('Approve it?', signal));
   if (!isApproved) await approvals.decide(by, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
@@ -42,5 +52,4 @@ export async function decideAtTerminal(
     const content = await formContent(approval, undefined, signal);
     await approvals.decide(by, id, { verdict: 'approve', ...(content && { content }) });
   }
-  return true;
 }

@@ -1,5 +1,5 @@
 import { approvalRows, durationText } from '../../core/call/describe-approval.ts';
-import type { Approval, StandingApproval } from '../../core/records/approval.ts';
+import type { Approval, ApprovalVerdict, StandingApproval } from '../../core/records/approval.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { following, indented } from '../print/escape-control.ts';
 import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
@@ -70,4 +70,13 @@ function endOf({ expiresAt, session }: StandingApproval): string {
     ...(session === undefined ? [] : ['with its session']),
   ];
   return ends.join(' or ');
+}
+
+/** Says what a decision has done. */
+export function decidedText({ id, status, subject }: Approval, { verdict }: ApprovalVerdict): string {
+  if (verdict === 'approve' && status === 'pending') return `Approved ${id}. It still needs other approvers.`;
+  // A run decides what follows from a rejection.
+  if (subject.run) return `${verdict === 'approve' ? 'Approved' : 'Rejected'} ${id} for the run ${subject.run.id}.`;
+  if (verdict === 'reject') return `Rejected ${id}: ${subject.name} does not run.`;
+  return `Approved ${id}: the same call of ${subject.name} runs once.`;
 }

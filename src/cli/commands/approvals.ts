@@ -7,7 +7,7 @@ import type { Approvals } from '../../heddle.ts';
 import { approvalToDecide } from '../approvals/approval-to-decide.ts';
 import { type DecidingCaller, decidingCaller, KEY_OPTION } from '../approvals/deciding-caller.ts';
 import { formContent } from '../approvals/form-content.ts';
-import { approvalText, printApprovalTable, printStanding } from '../approvals/print-approval.ts';
+import { approvalText, decidedText, printApprovalTable, printStanding } from '../approvals/print-approval.ts';
 import { STANDING_OPTIONS, standingWish } from '../approvals/standing-wish.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
@@ -176,7 +176,7 @@ async function askNote(): Promise<string> {
 async function decide({ approvals, input, by }: Site, { id }: Approval, verdict: ApprovalVerdict): Promise<number> {
   const decided = await approvals.decide(by, id, verdict);
   if (input.flag('json')) printJson(decided);
-  else print(resultOf(decided, verdict));
+  else print(decidedText(decided, verdict));
   if (decided.subject.run && decided.status !== 'pending') {
     const resume = `\`heddle runs resume ${decided.subject.run.id}\``;
     notice(`A gateway, or the command that waits for it, goes on with the run; without one run ${resume}.`);
@@ -185,13 +185,6 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
   if (alsoApproved.length > 0) notice(`The standing approval also approved ${alsoApproved.join(', ')}.`);
   if (verdict.standing) notice('`heddle approvals standing list` shows the standing approval, and `revoke` ends it.');
   return 0;
-}
-
-function resultOf({ id, status, subject }: Approval, { verdict }: ApprovalVerdict): string {
-  if (verdict === 'reject') return `Rejected ${id}: ${subject.name} does not run.`;
-  if (status === 'pending') return `Approved ${id}. It still needs other approvers.`;
-  if (subject.run) return `Approved ${id} for the run ${subject.run.id}.`;
-  return `Approved ${id}: the same call of ${subject.name} runs once.`;
 }
 
 async function wait({ approvals, words, input, by }: Site): Promise<number> {

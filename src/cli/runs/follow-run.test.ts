@@ -1,26 +1,24 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { UpstreamError } from '../../core/errors.ts';
 import type { RunEvent } from '../../core/records/run.ts';
-import { ANN, logEvent, resultOf, runEvent, scriptedRun } from './fixtures.ts';
+import { ANN, logEvent, RUN, resultOf, runEvent, scriptedRun } from './fixtures.ts';
 import { type FollowedRun, followRun } from './follow-run.ts';
+import { followToEnd, type RunSite } from './run-at-terminal.ts';
 
 function following(script: ReturnType<typeof scriptedRun>, more: Partial<FollowedRun> = {}) {
   const shown: RunEvent[] = [];
-  const asides: string[] = [];
   const end = followRun({
     ...{ id: 'run_1', by: ANN, runs: script.runs, signal: new AbortController().signal },
     progress: {
       add: (events) => void shown.push(...events),
-      aside(prompt) {
-        asides.push('aside');
-        return prompt();
-      },
+      aside: (prompt) => prompt(),
       end() {},
     },
     decide: async () => true,
     ...more,
   });
-  return { end, shown, asides };
+  return { end, shown };
 }
 
 verifies('W6', 'following shows every event once, also those written right before the end', async () => {
@@ -67,7 +65,7 @@ verifies('G6', 'the user decides on each approval of a run that waits, and then 
   script.become({ status: 'waiting' });
   script.add(runEvent('waiting', 'ok', 1, { approval: 'ap_1' }));
   const decided: string[] = [];
-  const { end, asides } = following(script, {
+  const { end } = following(script, {
     async decide(approval) {
       decided.push(approval);
       script.end(resultOf('succeeded'));
@@ -75,7 +73,7 @@ verifies('G6', 'the user decides on each approval of a run that waits, and then 
     },
   });
   expect(await end).toMatchObject({ kind: 'ended' });
-  expect([decided, asides]).toEqual([['ap_1'], ['aside']]);
+  expect(decided).toEqual(['ap_1']);
 });
 
 verifies('L4', 'following ends with the approval that the command cannot settle', async () => {
@@ -93,3 +91,19 @@ verifies('W6', 'an abort ends the following and not the run', async () => {
   left.abort();
   expect(await end).toEqual({ kind: 'left' });
 });
+
+verifies(
+  'F8',
+  'the error of a gateway that ended names the run, which a repeated command would begin again',
+  async () => {
+    const { runs } = scriptedRun();
+    const lost = new UpstreamError('UPSTREAM_FAILED', 'The connection to the gateway was lost.', { delivered: 'no' });
+    const heddle = { runs: { ...runs, settled: async () => Promise.reject(lost) }, approvals: {} };
+    const followed = followToEnd({ heddle: heddle as unknown as RunSite['heddle'], by: ANN, json: false }, RUN);
+    await expect(followed).rejects.toMatchObject({
+      code: 'UPSTREAM_FAILED',
+      message: 'The connection to the gateway was lost. The run run_1 has not ended.',
+      fix: expect.stringContaining('heddle runs resume run_1'),
+    });
+  },
+);

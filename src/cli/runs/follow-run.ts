@@ -27,6 +27,7 @@ export type FollowedEnd =
   | { readonly kind: 'approval'; readonly approval: string }
   | { readonly kind: 'left' };
 
+// `onEvent` of `start` reports only runs that this command begins. Reading also follows runs of other processes.
 const POLL_MS = 100;
 const QUIET_MS = 1000;
 
@@ -101,14 +102,13 @@ async function personNeeded(
   signal: AbortSignal,
 ): Promise<FollowedEnd | undefined> {
   if (needs.approvals.size === 0 && needs.doubts.size === 0) return undefined;
-  const { id, by, runs, progress, decide, quietMs = QUIET_MS } = followed;
+  const { id, by, runs, decide, quietMs = QUIET_MS } = followed;
   const { status, doubts } = await runs.get(by, id);
   const paths = doubts.map(({ path }) => path);
   if (status === 'in_doubt') return quietFor() < quietMs ? undefined : { kind: 'in-doubt', paths };
   if (status !== 'waiting' || (followed.isCancelling && quietFor() < quietMs)) return undefined;
   for (const [path, approval] of needs.approvals) {
-    const isSettled = await progress.aside(() => decide(approval, signal));
-    if (!isSettled) return { kind: 'approval', approval };
+    if (!(await decide(approval, signal))) return { kind: 'approval', approval };
     needs.approvals.delete(path);
   }
   return undefined;

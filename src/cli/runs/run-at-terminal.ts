@@ -1,6 +1,6 @@
 import type { Caller, JsonObject } from '../../core/call.ts';
 import { ERRORS } from '../../core/error-codes.ts';
-import { HeddleError } from '../../core/errors.ts';
+import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { withPlainNumbers } from '../../core/exact-numbers.ts';
 import type { Run, RunOptions, RunResult } from '../../core/records/run.ts';
 import type { RunInputRequest, WorkflowChoice } from '../../core/records/workflow-api.ts';
@@ -11,7 +11,7 @@ import { notice } from '../print/print-line.ts';
 import { printText } from '../print/print-result.ts';
 import { followRun } from './follow-run.ts';
 import { watchInterrupts } from './interrupt-run.ts';
-import { endedError, inDoubt, stillWaiting } from './run-errors.ts';
+import { endedError, gatewayLost, inDoubt, stillWaiting } from './run-errors.ts';
 import { type RunProgress, showRunProgress } from './show-progress.ts';
 
 /** The command that starts or follows a run. */
@@ -55,9 +55,6 @@ export function startAtTerminal(site: RunSite, run: RunToStart, progress?: RunPr
   });
 }
 
-const decide = ({ heddle: { approvals }, by, json, waitMs }: RunSite, approval: string, signal: AbortSignal) =>
-  decideAtTerminal(approval, { approvals, by, waitMs, mayAsk: !json }, signal);
-
 async function askInput({ server, inputRequests }: RunInputRequest, progress: RunProgress, signal: AbortSignal) {
   const { askAtTerminal } = await import('../input/ask-elicitation.ts');
   return progress.aside(() => askAtTerminal(withPlainNumbers(inputRequests), server, signal));
@@ -79,17 +76,18 @@ export async function followToEnd(
   { id, workflow }: Run,
   progress: RunProgress = showRunProgress(process.stderr),
 ): Promise<number> {
-  const { heddle, by, json } = site;
-  const { runs } = heddle;
+  const { by, json, waitMs } = site;
+  const { runs, approvals } = site.heddle;
+  const { aside } = progress;
   const interrupts = watchInterrupts({ id, by, runs, progress });
   try {
     const end = await followRun({
       ...{ id, by, runs, progress, isCancelling: site.isCancelling },
       signal: interrupts.left,
-      decide: (approval, signal) => decide(site, approval, signal),
+      decide: (approval, signal) => decideAtTerminal(approval, { approvals, by, waitMs, mayAsk: !json, aside }, signal),
     }).catch((thrown) => {
       if (HeddleError.from(thrown).code === 'CALL_CANCELLED') return { kind: 'left' } as const; // Ctrl-C at a prompt.
-      throw thrown;
+      throw thrown instanceof UpstreamError ? gatewayLost(id, thrown) : thrown;
     });
     if (end.kind === 'in-doubt') throw inDoubt(id, end.paths);
     if (end.kind === 'approval') throw stillWaiting(id, end.approval);

@@ -1,4 +1,4 @@
-import { HeddleError } from '../../core/errors.ts';
+import { HeddleError, type UpstreamError } from '../../core/errors.ts';
 import type { RunResult } from '../../core/records/run.ts';
 import type { LintReport } from '../../core/records/workflow.ts';
 import { shortPath } from './print-workflow.ts';
@@ -30,7 +30,7 @@ export function endedError({ runId, status, error }: RunResult, workflow: string
   const at = error?.path === undefined ? '' : ` at ${error.path}`;
   const because = error ? `: ${error.code}: ${error.message}` : '.';
   const undone = status === 'compensation_failed' ? ' A compensation failed, too, so a step is not undone.' : '';
-  return new HeddleError('RUN_FAILED', `${workflow} failed${at}${because}${undone}`, {
+  return new HeddleError('RUN_FAILED', `The run ${runId} of ${workflow} failed${at}${because}${undone}`, {
     fix: error?.fix ?? `Run \`heddle runs show ${runId}\` to see its steps.`,
     details,
   });
@@ -44,6 +44,13 @@ export const inDoubt = (run: string, paths: readonly string[]): HeddleError =>
 
 export const stillWaiting = (run: string, approval: string): HeddleError =>
   new HeddleError('APPROVAL_PENDING', `The run ${run} waits for the approval ${approval}.`, {
-    fix: `Run \`heddle approvals approve ${approval}\` in a terminal, then \`heddle runs resume ${run}\`.`,
+    fix: `Run \`heddle approvals approve ${approval}\` in a terminal, or as an approver with --key, then \`heddle runs resume ${run}\`.`,
     details: { run, approval },
+  });
+
+/** Returns the error of a gateway that ended while it executed a run. Repeating the command would begin a second run. */
+export const gatewayLost = (run: string, { code, message }: UpstreamError): HeddleError =>
+  new HeddleError(code, `${message} The run ${run} has not ended.`, {
+    fix: `Run \`heddle runs resume ${run}\` to go on with it here; the next gateway does so, too.`,
+    details: { run },
   });
