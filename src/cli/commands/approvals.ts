@@ -12,6 +12,7 @@ import { STANDING_OPTIONS, standingWish } from '../approvals/standing-wish.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { readDuration } from '../input/read-duration.ts';
+import { oneId, unknownVerb } from '../input/unknown-verb.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
@@ -79,7 +80,7 @@ export const manageApprovals: Command = {
   async run(input) {
     const [verb = 'list', ...words] = input.positionals;
     const act = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
-    if (!act || input.rest !== undefined) throw unknownVerb(verb);
+    if (!act || input.rest !== undefined) throw unknownVerb('approvals', verb, Object.keys(VERBS));
     // Deciding needs no server, so none is started.
     const options = { ...openOptions(input), autoConnect: false, onProblems: printFileProblems };
     return withHeddle(options, async ({ approvals, access }) =>
@@ -107,7 +108,7 @@ async function noticeMore(counting: Promise<number>, listed: number): Promise<vo
 }
 
 async function show({ approvals, words, input, by }: Site): Promise<number> {
-  const approval = await approvals.get(by, oneId(words, 'show'));
+  const approval = await approvals.get(by, idOf(words, 'show'));
   if (input.flag('json')) printJson(approval);
   else {
     const text = approvalText(approval, process.stdout);
@@ -120,7 +121,7 @@ async function approve(site: Site): Promise<number> {
   const { approvals, words, input, by, hasKey } = site;
   const standing = standingWish(input);
   const note = input.text('note');
-  const approval = await approvalToDecide(approvals, by, oneId(words, 'approve'));
+  const approval = await approvalToDecide(approvals, by, idOf(words, 'approve'));
   // A settled approval needs no question: deciding it fails, and names the decider.
   if (!hasKey && approval.status === 'pending') await confirm(approval, standing !== undefined);
   const content = await formContent(approval, input.text('content'));
@@ -152,7 +153,7 @@ async function confirm(approval: Approval, isStanding: boolean): Promise<void> {
 
 async function reject(site: Site): Promise<number> {
   const { approvals, words, input, by } = site;
-  const id = oneId(words, 'reject');
+  const id = idOf(words, 'reject');
   const approval = await approvals.get(by, id);
   const note = input.text('note') ?? (approval.status === 'pending' ? await askNote() : '');
   return decide(site, approval, { verdict: 'reject', note });
@@ -190,7 +191,7 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
 async function wait({ approvals, words, input, by }: Site): Promise<number> {
   const text = input.text('timeout');
   const ms = text === undefined ? undefined : readDuration('timeout', text);
-  const approval = await approvals.get(by, oneId(words, 'wait'));
+  const approval = await approvals.get(by, idOf(words, 'wait'));
   const { waitAtMost } = await import('../approvals/wait-at-most.ts');
   const settled = await waitAtMost({ ms, signal: untilInterrupted() }, (signal) =>
     approvals.settled(by, approval.id, signal),
@@ -234,16 +235,4 @@ function readStatus(text: string): ApprovalStatus | 'all' {
   });
 }
 
-function oneId([id, ...more]: readonly string[], verb: string): string {
-  if (id !== undefined && more.length === 0) return id;
-  throw new HeddleError('USAGE_INVALID', `\`heddle approvals ${verb}\` takes one id.`, {
-    fix: 'Run `heddle approvals` to see the ids.',
-  });
-}
-
-function unknownVerb(verb: string): HeddleError {
-  const meant = closest(verb, Object.keys(VERBS));
-  return new HeddleError('USAGE_INVALID', `Use \`heddle approvals ${Object.keys(VERBS).join('`, `')}\`.`, {
-    fix: meant ? `Did you mean \`heddle approvals ${meant}\`?` : 'Run `heddle approvals --help`.',
-  });
-}
+const idOf = (words: readonly string[], verb: string): string => oneId(words, `approvals ${verb}`, 'heddle approvals');

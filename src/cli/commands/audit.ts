@@ -1,7 +1,6 @@
 import { formatHead } from '../../core/audit-head.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
-import { closest } from '../../core/text/did-you-mean.ts';
 import type { AuditApi } from '../../heddle.ts';
 import { QUERY_OPTIONS, readQuery } from '../audit/audit-query.ts';
 import { exportAudit } from '../audit/export-audit.ts';
@@ -11,6 +10,7 @@ import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, readNumber, TRUST
 import { askNo, canAsk } from '../input/ask.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { readTime } from '../input/read-time.ts';
+import { unknownVerb } from '../input/unknown-verb.ts';
 import { localCaller } from '../local-caller.ts';
 import { lowerPriority } from '../lower-priority.ts';
 import { printJson } from '../print/print-json.ts';
@@ -61,7 +61,7 @@ export const manageAudit: Command = {
   async run(input) {
     const [verb = '', ...words] = input.positionals;
     const act = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
-    if (!act || input.rest !== undefined) throw unknownVerb(verb);
+    if (!act || input.rest !== undefined) throw unknownVerb('audit', verb, Object.keys(VERBS));
     lowerPriority();
     // An export is verified on any machine: nothing is read from the store or written to it.
     const isFile = verb === 'verify' && words.length > 0;
@@ -127,11 +127,4 @@ async function prune(audit: AuditApi, words: readonly string[], input: Input): P
   if (input.flag('json')) printJson({ removed, before });
   else print(`${removed} ${removed === 1 ? 'record' : 'records'} before ${date} removed.`);
   return 0;
-}
-
-function unknownVerb(verb: string): HeddleError {
-  const meant = closest(verb, Object.keys(VERBS));
-  return new HeddleError('USAGE_INVALID', 'Use `heddle audit search`, `show`, `export`, `verify`, `head` or `prune`.', {
-    ...(meant && { fix: `Did you mean \`heddle audit ${meant}\`?` }),
-  });
 }

@@ -4,12 +4,12 @@ import { HeddleError } from '../../core/errors.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { SignIn } from '../../core/records/sign-in.ts';
 import { unknownServer } from '../../core/records/unknown-server.ts';
-import { closest } from '../../core/text/did-you-mean.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import { printSignIns, signInRow } from '../auth/print-sign-ins.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
+import { unknownVerb } from '../input/unknown-verb.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print, printStatement } from '../print/print-line.ts';
@@ -51,7 +51,7 @@ export const manageSignIns: Command = {
   },
   async run(input) {
     const [verb = '', ...words] = input.positionals;
-    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw unknownVerb(verb);
+    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw unknownVerb('auth', verb, Object.keys(VERBS));
     const act: Act = VERBS[verb as Verb];
     const options = { ...openOptions(input), autoConnect: false, onProblems: printFileProblems };
     return withHeddle(options, (heddle) => act(heddle, words, input));
@@ -131,11 +131,4 @@ async function oneServer(heddle: Heddle, [name, ...more]: readonly string[], ver
   }
   if (names.includes(name)) return name;
   throw unknownServer(name, names);
-}
-
-function unknownVerb(verb: string): HeddleError {
-  const meant = closest(verb, Object.keys(VERBS));
-  return new HeddleError('USAGE_INVALID', 'Use `heddle auth login`, `logout`, `status` or `rekey`.', {
-    ...(meant && { fix: `Did you mean \`heddle auth ${meant}\`?` }),
-  });
 }

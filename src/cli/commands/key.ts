@@ -4,6 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Access } from '../../heddle.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { unknownVerb } from '../input/unknown-verb.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
@@ -38,7 +39,7 @@ export const key: Command = {
   },
   async run(input) {
     const [verb = '', ...words] = input.positionals;
-    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw unknownVerb(verb);
+    if (!Object.hasOwn(VERBS, verb) || input.rest !== undefined) throw unknownVerb('key', verb, Object.keys(VERBS));
     const act = VERBS[verb as Verb];
     // Keys need no server, so none is started.
     return withHeddle({ ...openOptions(input), autoConnect: false, onProblems: printFileProblems }, ({ access }) =>
@@ -105,12 +106,5 @@ function toRole(text: string): Role {
   const meant = closest(text, ROLES);
   throw new HeddleError('USAGE_INVALID', `There is no role ${text}; roles are ${ROLES.join(', ')}.`, {
     ...(meant && { fix: `Did you mean ${meant}?` }),
-  });
-}
-
-function unknownVerb(verb: string): HeddleError {
-  const meant = closest(verb, Object.keys(VERBS));
-  return new HeddleError('USAGE_INVALID', 'Use `heddle key create`, `list` or `revoke`.', {
-    ...(meant && { fix: `Did you mean \`heddle key ${meant}\`?` }),
   });
 }

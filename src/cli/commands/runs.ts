@@ -2,7 +2,6 @@ import type { Caller, Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { ENDED_STATUSES, type Run, type RunQuery, type RunResolution } from '../../core/records/run.ts';
-import { closest } from '../../core/text/did-you-mean.ts';
 import { escapeJson } from '../../core/text/visible-text.ts';
 import {
   CONFIG_OPTION,
@@ -15,6 +14,7 @@ import {
 } from '../command.ts';
 import { type CommandHeddle, localCommandHeddle } from '../command-heddle.ts';
 import { readDuration } from '../input/read-duration.ts';
+import { oneId, unknownVerb } from '../input/unknown-verb.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
@@ -95,7 +95,7 @@ export const runs: Command = {
   async run(input) {
     const [word = 'list', ...words] = input.positionals;
     const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
-    if (!verb || input.rest !== undefined) throw unknownVerb(word);
+    if (!verb || input.rest !== undefined) throw unknownVerb('runs', word, Object.keys(VERBS));
     const by = localCaller();
     const act = (heddle: CommandHeddle) => verb.act({ heddle, by, words, input });
     if (verb.executes) return withRunningHeddle(input, runOptions(input), act);
@@ -129,7 +129,7 @@ const NONE: Readonly<Record<string, string>> = {
 };
 
 async function show({ heddle, by, words, input }: Site): Promise<number> {
-  const run = await heddle.runs.get(by, oneId(words, 'show'));
+  const run = await heddle.runs.get(by, idOf(words, 'show'));
   if (input.flag('json')) printJson(run);
   else {
     printRun(run, await heddle.runs.events(by, run.id));
@@ -143,7 +143,7 @@ async function show({ heddle, by, words, input }: Site): Promise<number> {
 }
 
 async function events({ heddle, by, words, input }: Site): Promise<number> {
-  const found = await heddle.runs.events(by, oneId(words, 'events'));
+  const found = await heddle.runs.events(by, idOf(words, 'events'));
   if (!input.flag('json')) printEvents(found);
   else for (const event of found) process.stdout.write(`${escapeJson(JSON.stringify(event))}\n`);
   return 0;
@@ -151,7 +151,7 @@ async function events({ heddle, by, words, input }: Site): Promise<number> {
 
 async function resume(site: Site): Promise<number> {
   const { heddle, by, words } = site;
-  const known = await heddle.runs.get(by, oneId(words, 'resume'));
+  const known = await heddle.runs.get(by, idOf(words, 'resume'));
   // An ended run is not executed again: following it prints its result.
   const isOver = ENDED_STATUSES.includes(known.status);
   return follow(site, isOver ? known : await heddle.runs.resume(by, known.id));
@@ -165,7 +165,7 @@ async function retry(site: Site): Promise<number> {
       fix: 'Add --from STEP; `heddle runs show ID` lists the steps.',
     });
   }
-  const run = await heddle.runs.retry(by, oneId(words, 'retry'), from);
+  const run = await heddle.runs.retry(by, idOf(words, 'retry'), from);
   notice(`The new run is ${run.id}.`);
   return follow(site, run);
 }
@@ -178,7 +178,7 @@ function follow({ heddle, by, input }: Site, run: Run, isCancelling = false): Pr
 
 async function cancel(site: Site): Promise<number> {
   const { heddle, by, words, input } = site;
-  const run = await heddle.runs.cancel(by, oneId(words, 'cancel'), input.text('reason'));
+  const run = await heddle.runs.cancel(by, idOf(words, 'cancel'), input.text('reason'));
   if (ENDED_STATUSES.includes(run.status)) return printChanged(run, input, 'has ended');
   if (!(await executes(site, run.id)))
     return printChanged(run, input, 'is being cancelled by the process that runs it');
@@ -193,7 +193,7 @@ async function cancel(site: Site): Promise<number> {
 
 async function resolve(site: Site): Promise<number> {
   const { heddle, by, words, input } = site;
-  const run = await heddle.runs.resolve(by, oneId(words, 'resolve'), readResolution(input));
+  const run = await heddle.runs.resolve(by, idOf(words, 'resolve'), readResolution(input));
   if (!(await executes(site, run.id))) return printChanged(run, input, 'is settled, and its process goes on');
   notice(`${run.id} is settled and goes on.`);
   return follow(site, run);
@@ -255,16 +255,4 @@ function readResult(text: string): Json {
   }
 }
 
-function oneId([id, ...more]: readonly string[], verb: string): string {
-  if (id !== undefined && more.length === 0) return id;
-  throw new HeddleError('USAGE_INVALID', `\`heddle runs ${verb}\` takes one id.`, {
-    fix: 'Run `heddle runs list --all` to see the ids.',
-  });
-}
-
-function unknownVerb(verb: string): HeddleError {
-  const meant = closest(verb, Object.keys(VERBS));
-  return new HeddleError('USAGE_INVALID', `Use \`heddle runs ${Object.keys(VERBS).join('`, `')}\`.`, {
-    fix: meant ? `Did you mean \`heddle runs ${meant}\`?` : 'Run `heddle runs --help`.',
-  });
-}
+const idOf = (words: readonly string[], verb: string): string => oneId(words, `runs ${verb}`, 'heddle runs list --all');
