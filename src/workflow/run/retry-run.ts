@@ -39,22 +39,13 @@ export async function retryRun({ journal, clock = Date.now }: RetryParts, old: S
   const [created] = entries;
   const taken = entries.filter((entry) => isTaken(toRunEntry(entry), before));
   const now = clock();
-  const {
-    error: _,
-    output: __,
-    endedAt: ___,
-    wakeAt: ____,
-    callId: _____,
-    parent: ______,
-    timeoutAt: _______,
-    // The process that retries a run executes it.
-    detached: ________,
-    traceparent: _________,
-    ...kept
-  } = old;
+  const { workflow, digest, input } = old;
+  // Without `detached`: the process that retries a run executes it.
   const run: StoredRun = {
-    ...kept,
     id: newCallId(() => now),
+    workflow,
+    digest,
+    input,
     interpreter: INTERPRETER,
     status: 'running',
     caller: toRunCaller(caller),
