@@ -277,15 +277,16 @@ verifies('T6', 'a request that is held has no deadline, and goes on under anothe
 });
 
 it('overrides members of the envelope for one request, for modern servers only', async () => {
-  const { peer, sent } = await talk();
+  const { peer, sent, receive } = await talk();
   const ask = { ...soon, envelope: { extra: 1 } };
-  void peer.request('a', {}, ask);
+  const answers = [peer.request('a', {}, ask)];
   peer.speakModern(ENVELOPE);
-  void peer.request('a', { _meta: { extra: 0, own: true } }, ask);
-  void peer.request('a', {}, soon);
+  answers.push(peer.request('a', { _meta: { extra: 0, own: true } }, ask), peer.request('a', {}, soon));
   expect(sent.map(({ params }) => (params as JsonObject)._meta)).toEqual([
     undefined,
     { ...ENVELOPE, extra: 1, own: true },
     ENVELOPE,
   ]);
+  for (const { id } of sent) receive({ jsonrpc: '2.0', id, result: {} });
+  await expect(Promise.all(answers)).resolves.toEqual([{}, {}, {}]);
 });
