@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { temporaryHeddle } from '../../test/temporary-heddle.ts';
-import type { Json } from '../core/call.ts';
+import type { Json, JsonObject } from '../core/call.ts';
+import type { RunEvent } from '../core/records/run.ts';
 import { runApi } from './run-api.ts';
 
 const LATE = { heddle: 1, name: 'late', steps: [{ id: 'w', wait: { for: '1ms' } }] };
@@ -21,3 +23,31 @@ verifies(
     await expect(heddle.workflows.register(nested)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
   },
 );
+
+const flow = (name: string, steps: JsonObject[]) => ({ heddle: 1, name, steps });
+const below = (workflow: string) => ({ id: 'sub', workflow, input: {} });
+
+verifies('G6', 'onApprovalRequest decides on the approvals of runs below the run, at any depth', async () => {
+  const notes = recordingServer({ write: () => text('written') });
+  const config = { mode: 'open', permissions: { ask: ['mcp__notes__write'] } };
+  const opened = await temporaryHeddle({ config, store: ':memory:', servers: { notes } });
+  const seen: string[] = [];
+  const heddle = runApi(opened, {
+    onApprovalRequest({ subject }) {
+      seen.push(subject.name);
+      return { approve: true };
+    },
+  });
+  const steps = [
+    { id: 'ok', approval: { title: 'Write it?' } },
+    { id: 'write', tool: 'notes.write', input: {} },
+  ];
+  await heddle.workflows.register(flow('innermost', steps));
+  await heddle.workflows.register(flow('inner', [below('innermost')]));
+  const paths: string[] = [];
+  const onEvent = ({ path }: RunEvent) => void paths.push(path);
+  expect(await heddle.run(flow('outer', [below('inner')]), {}, { onEvent })).toMatchObject({ success: true });
+  expect(seen).toEqual(['mcp__workflow__innermost', 'mcp__notes__write']);
+  expect(paths).toContain('sub');
+  expect(paths).not.toContain('ok'); // The events are those of the run alone.
+});

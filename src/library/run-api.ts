@@ -160,24 +160,19 @@ interface Following {
 function followerOf(heddle: Pick<Heddle, 'approvals'>, host: HostOptions, following: Following): RunFollower {
   const { signal, onEvent } = following;
   const ask = capabilitiesOfHost(host) && hostInput(host, 'workflow');
-  const offer = (id: string) => decideByHost(heddle, { by: PROGRAM, id, host, signal });
+  const decide = (id: string) => decideByHost(heddle, { by: PROGRAM, id, host, signal });
   return {
     signal,
     ...(ask && { onInput: ({ inputRequests, server }, during) => ask(inputRequests, server, during) }),
     ...(host.onApprovalRequest && {
       async onApproval({ id }) {
-        await offer(id);
+        await decide(id);
         return {};
       },
     }),
-    ...((onEvent || host.onApprovalRequest) && {
-      onEvent(event) {
-        onEvent?.(withPlainNumbers(event));
-        const { approval } = event.detail;
-        // A failed decision leaves the approval pending: another approver can decide.
-        if (event.kind === 'waiting' && typeof approval === 'string') void offer(approval).catch(() => {});
-      },
-    }),
+    ...(onEvent && { onEvent: (event) => onEvent(withPlainNumbers(event)) }),
+    // A failed decision leaves the approval pending: another approver can decide.
+    ...(host.onApprovalRequest && { onStepApproval: (approval) => void decide(approval).catch(() => {}) }),
   };
 }
 

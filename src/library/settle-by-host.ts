@@ -35,13 +35,14 @@ export interface HostDecision {
   readonly signal: AbortSignal;
 }
 
-/** Asks the program about an approval. Returns the status after its decision; undefined if it does not decide. */
+/** Asks the program about a pending approval. Returns the status after its decision; undefined if it does not decide. */
 export async function decideByHost(
   { approvals }: Pick<Heddle, 'approvals'>,
   { by, id, host: { onApprovalRequest }, signal }: HostDecision,
 ): Promise<ApprovalStatus | undefined> {
   if (!onApprovalRequest) return undefined;
   const approval = withNumbersAsText(await approvals.get(by, id));
+  if (approval.status !== 'pending') return approval.status;
   const response = await onApprovalRequest(approval, { signal });
   if (response === undefined) return undefined;
   const { approve, note, content } = checkOptions('the response of onApprovalRequest', response, RESPONSE_KEYS);

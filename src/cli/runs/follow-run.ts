@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
+import { isObject } from '../../core/json.ts';
 import type { RunEvent, RunResult } from '../../core/records/run.ts';
 import type { Runs } from '../../core/records/workflow-api.ts';
 import type { RunProgress } from './show-progress.ts';
@@ -23,16 +25,18 @@ export interface FollowedRun {
 /** The reason why a run is no longer followed. */
 export type FollowedEnd =
   | { readonly kind: 'ended'; readonly result: RunResult }
-  | { readonly kind: 'in-doubt'; readonly paths: readonly string[] }
+  | { readonly kind: 'in-doubt'; readonly run: string; readonly paths: readonly string[] }
   | { readonly kind: 'approval'; readonly approval: string }
   | { readonly kind: 'left' };
 
 // `onEvent` of `start` reports only runs that this command begins. Reading also follows runs of other processes.
 const POLL_MS = 100;
 const QUIET_MS = 1000;
+/** The name of the built-in server whose tasks are runs. */
+const WORKFLOW_SERVER = 'workflow';
 
 /**
- * Shows the steps of a run until it ends, in whichever process. Returns before that if it needs a person whom this
+ * Shows the steps of a run and of the runs below it until it ends, in whichever process. Returns before that if it needs a person whom this
  * command cannot ask, and when the signal aborts.
  */
 export async function followRun(followed: FollowedRun): Promise<FollowedEnd> {
@@ -60,56 +64,122 @@ export async function followRun(followed: FollowedRun): Promise<FollowedEnd> {
   }
 }
 
-/** The persons that a run needs, as far as its history says. */
-interface PersonsNeeded {
+/** A run whose history is read: the followed one, or a run that a step of another one began. */
+interface ReadRun {
+  readonly id: string;
+  /** Put before the paths of its steps: `sub/` for the run of the step `sub`. */
+  readonly prefix: string;
+  /** The sequence of the last event that was read. */
+  after?: number | undefined;
+  hasEnded?: true;
   /** By path: the approval that the step waits for. */
   readonly approvals: Map<string, string>;
   readonly doubts: Set<string>;
 }
 
+/** An event with the prefix of its path. */
+interface ShownEvent {
+  readonly event: RunEvent;
+  readonly prefix: string;
+}
+
 type RunHistory = ReturnType<typeof openHistory>;
 
-/** Reads the history of a run piece by piece. */
-function openHistory({ id, by, runs, progress }: FollowedRun) {
-  const needs: PersonsNeeded = { approvals: new Map(), doubts: new Set() };
-  let after: number | undefined;
+/** Reads the history of a run and of the runs below it piece by piece. */
+function openHistory({ id: root, by, runs, progress }: FollowedRun) {
+  const known = new Map<string, ReadRun>();
   let changedAt = performance.now();
+
+  function begin(id: string, prefix: string): void {
+    if (!known.has(id)) known.set(id, { id, prefix, approvals: new Map(), doubts: new Set() });
+  }
+
+  async function readOne(run: ReadRun): Promise<readonly ShownEvent[]> {
+    const events = await runs.events(by, run.id, run.after);
+    run.after = events.at(-1)?.sequence ?? run.after;
+    for (const event of events) {
+      note(run, event);
+      const child = childOf(event);
+      if (child !== undefined) begin(child, `${run.prefix}${event.path}/`);
+    }
+    return events.map((event) => ({ event, prefix: run.prefix }));
+  }
+
+  begin(root, '');
   return {
-    needs,
+    /** Returns the runs that have not ended, as far as their histories say. */
+    open: () => [...known.values()].filter(({ hasEnded }) => !hasEnded),
     /** Returns the time since the last event. */
     quietFor: () => performance.now() - changedAt,
     async read(): Promise<void> {
-      const events = await runs.events(by, id, after);
-      after = events.at(-1)?.sequence ?? after;
-      if (events.length > 0) changedAt = performance.now();
-      for (const event of events) note(needs, event);
-      progress.add(events);
+      const found: ShownEvent[] = [];
+      // Runs that are found meanwhile are read, too.
+      for (const run of known.values()) {
+        if (run.hasEnded) continue;
+        const events = await readOne(run).catch((thrown): readonly ShownEvent[] => {
+          // A run below it may have ended so long ago that it was removed.
+          if (run.id === root || HeddleError.from(thrown).code !== 'NAME_UNKNOWN') throw thrown;
+          run.hasEnded = true;
+          return [];
+        });
+        found.push(...events);
+      }
+      if (found.length > 0) changedAt = performance.now();
+      // A step ends after the steps of its run, which may have the same time.
+      const ordered = found.sort(
+        (one, other) => one.event.at - other.event.at || other.prefix.length - one.prefix.length,
+      );
+      for (const { event, prefix } of ordered) progress.add([event], prefix);
     },
   };
 }
 
-function note({ approvals, doubts }: PersonsNeeded, { kind, path, detail }: RunEvent): void {
-  if (kind === 'waiting' && typeof detail.approval === 'string') approvals.set(path, detail.approval);
+/** Returns the run that a step began, if the event names it. */
+function childOf({ kind, detail: { child, continuation } }: RunEvent): string | undefined {
+  if (kind === 'waiting' && typeof child === 'string') return child;
+  if (kind !== 'continued' || !isObject(continuation) || continuation.server !== WORKFLOW_SERVER) return undefined;
+  return String(continuation.taskId);
+}
+
+function note(run: ReadRun, { kind, path, detail }: RunEvent): void {
+  const { approvals, doubts } = run;
+  if (kind === 'ended') run.hasEnded = true;
+  else if (kind === 'waiting' && typeof detail.approval === 'string') approvals.set(path, detail.approval);
   else if (kind === 'decided') approvals.delete(path);
   else if (kind === 'doubt') doubts.add(path);
   else if (kind === 'resolved') doubts.delete(path);
 }
 
-/** Lets the user decide on the approvals of a run that waits. Returns the end if it needs another person. */
+/** Lets the user decide on the approvals once all runs wait. Returns the end if another person is needed. */
 async function personNeeded(
   followed: FollowedRun,
-  { needs, quietFor }: RunHistory,
+  { open, quietFor }: RunHistory,
   signal: AbortSignal,
 ): Promise<FollowedEnd | undefined> {
-  if (needs.approvals.size === 0 && needs.doubts.size === 0) return undefined;
-  const { id, by, runs, decide, quietMs = QUIET_MS } = followed;
-  const { status, doubts } = await runs.get(by, id);
-  const paths = doubts.map(({ path }) => path);
-  if (status === 'in_doubt') return quietFor() < quietMs ? undefined : { kind: 'in-doubt', paths };
-  if (status !== 'waiting' || (followed.isCancelling && quietFor() < quietMs)) return undefined;
-  for (const [path, approval] of needs.approvals) {
-    if (!(await decide(approval, signal))) return { kind: 'approval', approval };
-    needs.approvals.delete(path);
+  const opened = open();
+  if (opened.every(({ approvals, doubts }) => approvals.size === 0 && doubts.size === 0)) return undefined;
+  const { by, runs, isCancelling, quietMs = QUIET_MS } = followed;
+  let inDoubt: FollowedEnd | undefined;
+  for (const { id } of opened) {
+    const { status, doubts } = await runs.get(by, id);
+    if (status === 'in_doubt') inDoubt ??= { kind: 'in-doubt', run: id, paths: doubts.map(({ path }) => path) };
+    else if (status !== 'waiting') return undefined;
+  }
+  if ((inDoubt || isCancelling) && quietFor() < quietMs) return undefined;
+  return inDoubt ?? decideAll(followed, opened, signal);
+}
+
+/** Lets the user decide on each approval. Returns the end at the first one that stays pending. */
+async function decideAll(
+  { decide }: FollowedRun,
+  opened: readonly ReadRun[],
+  signal: AbortSignal,
+): Promise<FollowedEnd | undefined> {
+  for (const { approvals } of opened) {
+    for (const [path, approval] of approvals) {
+      if (!(await decide(approval, signal))) return { kind: 'approval', approval };
+      approvals.delete(path);
+    }
   }
   return undefined;
 }

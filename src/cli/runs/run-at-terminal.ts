@@ -89,7 +89,7 @@ export async function followToEnd(
       if (HeddleError.from(thrown).code === 'CALL_CANCELLED') return { kind: 'left' } as const; // Ctrl-C at a prompt.
       throw thrown instanceof UpstreamError ? gatewayLost(id, thrown) : thrown;
     });
-    if (end.kind === 'in-doubt') throw inDoubt(id, end.paths);
+    if (end.kind === 'in-doubt') throw inDoubt(end.run, end.paths, id);
     if (end.kind === 'approval') throw stillWaiting(id, end.approval);
     if (end.kind === 'left') return leaveRun(id);
     printRunResult(end.result, json);

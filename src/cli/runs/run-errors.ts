@@ -36,9 +36,10 @@ export function endedError({ runId, status, error }: RunResult, workflow: string
   });
 }
 
-export const inDoubt = (run: string, paths: readonly string[]): HeddleError =>
+/** Returns the error of a run with calls in doubt. `root` is the run that the command follows: this one, or one above it. */
+export const inDoubt = (run: string, paths: readonly string[], root: string): HeddleError =>
   new HeddleError('RUN_IN_DOUBT', `The run ${run} is in doubt: it is not known whether ${paths.join(', ')} happened.`, {
-    fix: `Run \`heddle runs show ${run}\` to see the call and the commands that settle it.`,
+    fix: `Run \`heddle runs show ${run}\` to see the call and the commands that settle it${root === run ? '' : `, then \`heddle runs resume ${root}\``}.`,
     details: { run, steps: [...paths] },
   });
 

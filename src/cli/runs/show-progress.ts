@@ -4,7 +4,8 @@ import { openStepTree, type StepNode } from './step-tree.ts';
 
 /** Shows the steps of a run while it goes on. */
 export interface RunProgress {
-  add(events: readonly RunEvent[]): void;
+  /** Adds events of the run, or with the prefix of their paths those of a run that a step began. */
+  add(events: readonly RunEvent[], prefix?: string): void;
   /** Runs something that writes to the terminal, such as a prompt. Steps are shown again below it. */
   aside<T>(prompt: () => Promise<T>): Promise<T>;
   /** Shows the last state and stops. */
@@ -36,8 +37,8 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
   const timer = setInterval(draw, REDRAW_MS);
   timer.unref();
   return {
-    add(events) {
-      for (const event of events) tree.add(event);
+    add(events, prefix) {
+      for (const event of events) tree.add(event, prefix);
     },
     async aside(prompt) {
       draw();
@@ -71,9 +72,9 @@ function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress 
   const tree = openStepTree();
   const style = { columns: Number.POSITIVE_INFINITY };
   return {
-    add(events) {
+    add(events, prefix) {
       for (const event of events) {
-        const node = tree.add(event);
+        const node = tree.add(event, prefix);
         if (!node || !SHOWN_STATES.includes(node.state)) continue;
         if (node.path.includes('[') && node.state !== 'failed' && node.state !== 'in-doubt') continue;
         stream.write(`${formatStep({ ...node, name: withoutBranches(node.path) }, { ...style, now: now() }, 0)}\n`);

@@ -22,8 +22,11 @@ export interface StepNode {
 /** The steps of a run, built from its history. */
 export interface StepTree {
   readonly root: StepNode;
-  /** Adds an event. Returns the step that it changed; undefined if it changed none. */
-  add(event: RunEvent): StepNode | undefined;
+  /**
+   * Adds an event. `prefix` is put before its path, for a run below a step: `sub/`. Returns the step that it changed;
+   * undefined if it changed none.
+   */
+  add(event: RunEvent, prefix?: string): StepNode | undefined;
 }
 
 const LOGGED: Readonly<Record<string, ShownState>> = {
@@ -38,11 +41,11 @@ export function openStepTree(): StepTree {
   const root = nodeAt('', '');
   return {
     root,
-    add(event) {
-      if (event.kind === 'ended') closeBelow(root, event.at);
+    add(event, prefix = '') {
+      if (event.kind === 'ended' && prefix === '') closeBelow(root, event.at);
       const { path, change } = changeOf(event) ?? {};
       if (path === undefined || !change) return undefined;
-      const node = nodeOf(root, path);
+      const node = nodeOf(root, prefix + path);
       if (change.endedAt !== undefined) closeBelow(node, change.endedAt);
       return Object.assign(node, change, { note: noteOf({ ...node, ...change }) });
     },

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { HeddleError } from '../../core/errors.ts';
 import { ada } from '../../core/fixtures.ts';
 import type { RunResolution, StepInDoubt } from '../../core/records/run.ts';
-import type { StoredRun } from '../../store/run-journal.ts';
+import type { RunFilter, StoredRun } from '../../store/run-journal.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
 
 /** Returns the changes of one run with these steps in doubt, and the signals that they send. */
@@ -45,4 +46,28 @@ verifies('W5', 'sends a decision to the run, for its only step in doubt or the n
     await changes.resolve(ada, 'r1', { how: 'happened', ...(path && { path }) });
     expect(signals).toMatchObject([{ kind: 'resolve', detail: { how: 'happened', path: path ?? 'write' } }]);
   }
+});
+
+verifies('W5', 'resumes the open runs below a run with it, except those that a living process owns', async () => {
+  const below: Readonly<Record<string, readonly string[]>> = { r1: ['r2', 'r3'], r2: ['r4'] };
+  const resumed: string[] = [];
+  const options = {
+    watch: {
+      journal: {
+        get: async (id: string) => ({ id }),
+        list: async ({ parent = '', status }: RunFilter) =>
+          status === 'open' ? (below[parent] ?? []).map((id) => ({ id })) : [],
+      },
+    },
+    find: { toChange: async () => ({ id: 'r1' }) },
+    engine: async () => ({
+      async resume(id: string) {
+        resumed.push(id);
+        if (id === 'r2') throw new HeddleError('RUN_OWNED', 'Another process executes the run r2.');
+      },
+    }),
+    audited: async (_by: unknown, _change: unknown, act: () => Promise<unknown>) => act(),
+  };
+  expect(await changeRuns(options as unknown as ChangeRunsOptions).resume(ada, 'r1')).toEqual({ id: 'r1' });
+  expect(resumed).toEqual(['r1', 'r2', 'r4', 'r3']);
 });

@@ -21,6 +21,8 @@ export interface ChangeRunsOptions {
 }
 
 const CHANGERS: readonly Role[] = ['owner', 'operator'];
+/** The most runs below one run that are resumed with it. */
+const MAX_BELOW = 10_000;
 
 /** Returns the changes of runs. Each is audited. */
 export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'resume' | 'retry' | 'resolve'> {
@@ -37,6 +39,16 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
     await (await engine()).wake(run.id);
   }
 
+  /** Executes the runs below a run, too: the process that executed it has left or died with them. */
+  async function resumeBelow(run: string): Promise<void> {
+    for (const { id } of await watch.journal.list({ parent: run, status: 'open', limit: MAX_BELOW })) {
+      await (await engine()).resume(id).catch((thrown) => {
+        if (HeddleError.from(thrown).code !== 'RUN_OWNED') throw thrown;
+      });
+      await resumeBelow(id);
+    }
+  }
+
   return {
     async cancel(by, id, reason) {
       const run = await find.toChange(by, id, CHANGERS);
@@ -48,7 +60,10 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
     async resume(by, id) {
       const run = await find.toChange(by, id, CHANGERS);
       const detail = { run: run.id };
-      await audited(by, { action: 'resume', detail }, async () => (await engine()).resume(run.id));
+      await audited(by, { action: 'resume', detail }, async () => {
+        await (await engine()).resume(run.id);
+        await resumeBelow(run.id);
+      });
       return current(run);
     },
     async retry(by, id, from) {

@@ -1,7 +1,8 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Call } from '../../core/call.ts';
 import type { RunEvent } from '../../core/records/run.ts';
-import type { RunWatch } from './run-watch.ts';
+import type { RunFollower } from '../../core/records/workflow-api.ts';
+import { type RunWatch, untilEnded } from './run-watch.ts';
 
 export interface FollowEventsOptions {
   readonly watch: RunWatch;
@@ -33,6 +34,38 @@ export function followEvents({ watch, run, after = 0, onEvent }: FollowEventsOpt
     end();
     await next();
   };
+}
+
+export interface RunFollowers {
+  /** Passes on the events of a run, and the approvals of it and of the runs below it, until it has ended. */
+  follow(run: string, follower: Pick<RunFollower, 'onEvent' | 'onStepApproval'>): void;
+  /** Resolves when the follower of a run has got every event. */
+  done(run: string): Promise<void>;
+}
+
+export function runFollowers(watch: RunWatch, closing: AbortSignal): RunFollowers {
+  const followed = new Map<string, Promise<void>>();
+
+  function follow(run: string, { onEvent, onStepApproval }: RunFollower): void {
+    if ((!onEvent && !onStepApproval) || followed.has(run)) return;
+    const end = followEvents({
+      watch,
+      run,
+      onEvent(event) {
+        onEvent?.(event);
+        const { approval, child } = event.kind === 'waiting' ? event.detail : {};
+        if (onStepApproval && typeof approval === 'string') onStepApproval(approval);
+        if (onStepApproval && typeof child === 'string') follow(child, { onStepApproval });
+      },
+    });
+    const ended = untilEnded({ watch, run, signal: closing }).then(end, end);
+    followed.set(
+      run,
+      ended.finally(() => followed.delete(run)),
+    );
+  }
+
+  return { follow, done: async (run) => followed.get(run) };
 }
 
 export interface ReportProgressOptions {

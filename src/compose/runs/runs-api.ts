@@ -1,7 +1,7 @@
 import type { Caller, Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { ENDED_STATUSES, type Run } from '../../core/records/run.ts';
-import type { RunFollower, Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
+import type { Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
 import { isProcessAlive } from '../../process/process-start.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunQueue } from '../../store/run-queue.ts';
@@ -10,7 +10,7 @@ import { type BeginRunOptions, beginRun } from './begin-run.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
 import { findRuns, keepIf, readsOthers, unknownRun } from './find-run.ts';
 import type { RunCallers } from './run-caller.ts';
-import { followEvents } from './run-progress.ts';
+import { runFollowers } from './run-progress.ts';
 import { RESULT_KINDS, toRun, toRunResult } from './run-records.ts';
 import { untilEnded } from './run-watch.ts';
 
@@ -53,8 +53,7 @@ export function runsApi(options: RunsApiOptions): Runs {
   const { watch, callers, closing } = options;
   const { journal } = watch;
   const find = findRuns(journal, callers);
-  /** By run: resolves when its follower has got every event. */
-  const followed = new Map<string, Promise<void>>();
+  const followers = runFollowers(watch, closing);
 
   async function stored(id: string): Promise<StoredRun> {
     const run = await journal.get(id);
@@ -62,22 +61,12 @@ export function runsApi(options: RunsApiOptions): Runs {
     return run;
   }
 
-  function follow(run: string, { onEvent }: RunFollower): void {
-    if (!onEvent) return;
-    const end = followEvents({ watch, run, onEvent });
-    const ended = untilEnded({ watch, run, signal: closing }).then(end, end);
-    followed.set(
-      run,
-      ended.finally(() => followed.delete(run)),
-    );
-  }
-
   return {
     async start(by, workflow, input, wanted) {
       const { name, leave } = await options.enter(by, workflow);
       try {
         const id = await beginRun(options, { by, name, input, options: wanted });
-        follow(id, wanted);
+        followers.follow(id, wanted);
         return toRun(await stored(id));
       } finally {
         await leave();
@@ -110,7 +99,7 @@ export function runsApi(options: RunsApiOptions): Runs {
       const { id: whole } = await find.toRead(by, id);
       const either = AbortSignal.any([signal, closing]);
       const run = await untilEnded({ watch, run: whole, signal: either, isAwaited: true });
-      await followed.get(whole);
+      await followers.done(whole);
       const output = run.output === undefined ? null : await journal.value(run.output);
       return toRunResult(run, output ?? null, await journal.entries(whole, 0, RESULT_KINDS));
     },

@@ -34,6 +34,8 @@ export interface RunInputRequest {
 export interface RunFollower {
   /** Receives each event of the history as it is written. */
   readonly onEvent?: (event: RunEvent) => void;
+  /** Receives the id of each approval that a step waits for, those of the runs below this one included. */
+  readonly onStepApproval?: (approval: string) => void;
   /** Answers input requests of steps. Without it such a step fails and names the callers that could respond. */
   readonly onInput?: (request: RunInputRequest, signal: AbortSignal) => Promise<InputResponses>;
   /**
