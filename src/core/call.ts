@@ -26,6 +26,8 @@ export interface Call {
   readonly continuation?: Continuation;
   /** The caller accepts a `working` result and polls the task itself. */
   readonly acceptsTask?: true;
+  /** The client has no tasks, and its request is open: the front end polls the task for it. */
+  readonly isClientWaiting?: true;
   /** The public name, `server.tool` or a bare tool name, as the caller wrote it. For resources it is the URI. */
   readonly name: string;
   /** The arguments. For a completion it is `{ref, argument, context}`. */

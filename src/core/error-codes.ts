@@ -190,7 +190,7 @@ export const ERRORS = {
   APPROVAL_PENDING: {
     fault: 'denied',
     exit: 6,
-    when: 'The call waits for an approver.',
+    when: 'The call, or the run that it began, waits for an approver.',
     fix: 'Repeat the same call after the decision: `heddle approvals show <id>` shows it.',
   },
   APPROVAL_REJECTED: {

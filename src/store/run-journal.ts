@@ -24,6 +24,8 @@ export interface StoredRun extends Run {
   /** The `traceparent` of its calls, if the call that began it is below another one. */
   readonly traceparent?: string;
   readonly detached?: true;
+  /** The digest of the call that began it, if that call has ended before the run: an equal call finds the run. */
+  readonly left?: string;
 }
 
 /** An entry of the journal, written by the owner of the run. */
@@ -82,6 +84,10 @@ export interface RunJournal {
   /** Returns the runs whose id begins with this text, at most 10. */
   find(prefix: string): Promise<readonly StoredRun[]>;
   ofCall(caller: string, callId: string): Promise<StoredRun | undefined>;
+  /** Stores that the call with this digest has left its run; with undefined, that an equal call has its end. */
+  leave(run: string, call: string | undefined): Promise<void>;
+  /** Returns the runs of a caller that equal calls have left, the oldest first. */
+  leftBy(caller: string, call: string): Promise<readonly StoredRun[]>;
   /** Returns the newest first. */
   list(filter: RunFilter): Promise<readonly StoredRun[]>;
   /** Returns entries in order, from the one after `after` on; with `kinds` only those. */

@@ -2,7 +2,8 @@ import type { Continuation, InputRequest, JsonObject, ResolvedCall, Result } fro
 import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
-import { runResult, runWorking, taskContinuation, taskOf, unknownRunTask } from './run-answer.ts';
+import type { LeftRuns } from './left-runs.ts';
+import { ofEarlierCall, runResult, runWorking, taskContinuation, taskOf, unknownRunTask } from './run-answer.ts';
 import type { RunCallers } from './run-caller.ts';
 import { progressReporter } from './run-progress.ts';
 import type { RunSessions } from './run-sessions.ts';
@@ -15,51 +16,60 @@ export interface CallWorkflowOptions {
   readonly begin: (call: ResolvedCall) => Promise<StoredRun>;
   readonly cancel: (run: string, by: string) => Promise<void>;
   readonly isOwn: RunCallers['isOwn'];
+  readonly left: LeftRuns;
   /** Aborts when Heddle closes: the runs go on later, and are not cancelled. */
   readonly closing: AbortSignal;
 }
 
 /** The longest poll of a front end that waits in this process. A client's own poll is answered at once. */
 const LONG_POLL_MS = 5000;
+/** The time after which a call without a task looks for a wait that began in another process. */
+const RECHECK_MS = 1000;
 
 /** Returns the function behind the tools of workflows: it begins a run, or polls, answers or cancels it. */
 export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCall) => Promise<Result> {
-  const { watch, sessions, begin, cancel } = options;
+  const { watch, sessions, begin, cancel, left } = options;
   const { journal } = watch;
   const report = progressReporter();
 
-  async function ownRun(id: string, { caller, target }: ResolvedCall): Promise<StoredRun> {
-    const run = await journal.get(id);
-    if (!run || run.caller.id !== caller.id || !(await options.isOwn(caller, run)))
-      throw unknownRunTask(target.servers[0]);
-    return run;
-  }
+  const { ownRun, resultOf } = runReader(options);
 
-  /** Returns the result if the run has ended or needs input; undefined if it goes on. */
-  async function answerOf(id: string, call: ResolvedCall): Promise<Result | undefined> {
+  /** Returns the result if the run has ended or needs input; undefined if it goes on. `limit` may end the wait. */
+  async function answerOf(id: string, call: ResolvedCall, limit?: Limit): Promise<Result | undefined> {
     const run = await ownRun(id, call);
-    if (ENDED_STATUSES.includes(run.status)) {
-      const output = run.output === undefined ? null : await journal.value(run.output);
-      return runResult(run, output ?? null, call);
-    }
+    if (ENDED_STATUSES.includes(run.status)) return resultOf(run, call);
     const inputRequests = sessions.requests(id);
-    return Object.keys(inputRequests).length > 0 ? inputRequired(run, inputRequests, call) : undefined;
+    if (Object.keys(inputRequests).length > 0) return inputRequired(run, inputRequests, call);
+    await limit?.(run);
+    return undefined;
   }
 
-  async function waitFor(id: string, call: ResolvedCall, waitMs: number | undefined): Promise<Result> {
+  /** Waits for the result. Returns the task of a run that goes on after `waitMs`, to a caller with tasks. */
+  async function untilAnswer(id: string, call: ResolvedCall, waitMs: number): Promise<Result> {
+    const limit = hasTask(call) ? undefined : left.limit(call);
+    const check = () => answerOf(id, call, limit);
+    for (;;) {
+      const found = await untilRun({ watch, run: id, check, signal: call.signal, waitMs, isAwaited: true });
+      if (found) return found;
+      if (!limit) return runWorking(await ownRun(id, call), call.target.servers[0]);
+    }
+  }
+
+  async function waitFor(id: string, call: ResolvedCall, waitMs: number): Promise<Result> {
     const stopReports = report({ watch, run: id, call });
     try {
-      const { signal } = call;
-      const check = () => answerOf(id, call);
-      const found = await untilRun({ watch, run: id, check, signal, waitMs, isAwaited: true });
-      return found ?? runWorking(await ownRun(id, call), call.target.servers[0]);
+      return await untilAnswer(id, call, waitMs);
     } catch (thrown) {
-      // The caller of a request without a task has gone, and no other caller has the id of the run.
-      if (call.signal.aborted && !options.closing.aborted && !call.acceptsTask) await cancel(id, call.caller.id);
+      // The caller of a request without a task has gone. Only a run that was left before can be found again.
+      if (call.signal.aborted && !options.closing.aborted && !hasTask(call)) await cancelUnlessLeft(id, call);
       throw thrown;
     } finally {
       stopReports();
     }
+  }
+
+  async function cancelUnlessLeft(id: string, { caller }: ResolvedCall): Promise<void> {
+    if ((await journal.get(id))?.left === undefined) await cancel(id, caller.id);
   }
 
   async function goOn(id: string, call: ResolvedCall): Promise<Result> {
@@ -70,7 +80,7 @@ export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCal
     }
     sessions.attend(id, call.capabilities);
     if (call.inputResponses) sessions.respond(id, call.inputResponses);
-    if (call.continuation?.kind !== 'task') return waitFor(id, call, undefined);
+    if (call.continuation?.kind !== 'task') return waitFor(id, call, RECHECK_MS);
     if (call.inputResponses) return runWorking(run, call.target.servers[0]);
     return waitFor(id, call, call.continuation.pollMs > 0 ? LONG_POLL_MS : 0);
   }
@@ -78,11 +88,36 @@ export function workflowCaller(options: CallWorkflowOptions): (call: ResolvedCal
   return async function callWorkflow(call) {
     const id = runOf(call.continuation);
     if (id !== undefined) return goOn(id, call);
-    const run = await begin(call);
-    if (call.acceptsTask) return runWorking(run, call.target.servers[0]);
-    return waitFor(run.id, call, undefined);
+    if (hasTask(call)) return runWorking(await begin(call), call.target.servers[0]);
+    const before = await left.find(call);
+    if (before) return goOn(before.id, call);
+    return waitFor((await begin(call)).id, call, RECHECK_MS);
   };
 }
+
+/** Reads the runs of callers, and their results. */
+function runReader({ watch: { journal }, isOwn }: Pick<CallWorkflowOptions, 'watch' | 'isOwn'>) {
+  return {
+    async ownRun(id: string, { caller, target }: ResolvedCall): Promise<StoredRun> {
+      const run = await journal.get(id);
+      if (!run || run.caller.id !== caller.id || !(await isOwn(caller, run))) throw unknownRunTask(target.servers[0]);
+      return run;
+    },
+    /** Returns the result of a run that has ended. An equal call after that begins a new run. */
+    async resultOf(run: StoredRun, call: ResolvedCall): Promise<Result> {
+      const output = run.output === undefined ? null : await journal.value(run.output);
+      if (run.left !== undefined) await journal.leave(run.id, undefined);
+      const result = runResult(run, output ?? null, call);
+      return run.left === undefined ? result : ofEarlierCall(result, run);
+    },
+  };
+}
+
+type Limit = ReturnType<LeftRuns['limit']>;
+
+/** Returns true if the caller gets the run as a task. */
+const hasTask = ({ acceptsTask, isClientWaiting, continuation }: ResolvedCall): boolean =>
+  continuation?.kind === 'task' || (acceptsTask === true && !isClientWaiting);
 
 /** Returns the run that a continuation is about. */
 function runOf(continuation: Continuation | undefined): string | undefined {
@@ -95,10 +130,10 @@ function runOf(continuation: Continuation | undefined): string | undefined {
 function inputRequired(
   run: StoredRun,
   inputRequests: Readonly<Record<string, InputRequest>>,
-  { acceptsTask, continuation, target }: ResolvedCall,
+  call: ResolvedCall,
 ): Result {
-  const [server] = target.servers;
-  const isTask = acceptsTask || continuation?.kind === 'task';
+  const [server] = call.target.servers;
+  const isTask = hasTask(call);
   return {
     kind: 'input-required',
     inputRequests,

@@ -71,6 +71,16 @@ export function runResult(run: StoredRun, output: Json, call: Pick<ResolvedCall,
   };
 }
 
+/** Adds to a result that an earlier call began the run, so that a model does not take an old result for a new one. */
+export function ofEarlierCall(result: Result, { id, startedAt }: StoredRun): Result {
+  if (result.kind !== 'complete') return result;
+  const { content } = result.value;
+  const began = new Date(startedAt).toISOString();
+  const text = `An earlier call with the same arguments began this run ${id} at ${began}. The next one begins a new run.`;
+  const note: JsonObject = { type: 'text', text };
+  return { ...result, value: { ...result.value, content: [...(Array.isArray(content) ? content : []), note] } };
+}
+
 /** Structured content is an object in MCP, so any other output is wrapped. */
 const success = (output: Json): JsonObject => ({
   content: [{ type: 'text', text: JSON.stringify(output) }],

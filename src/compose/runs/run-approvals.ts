@@ -1,3 +1,5 @@
+import type { PendingApproval } from '../../core/call/approval.ts';
+import { stageProgress } from '../../govern/approvals/stage-progress.ts';
 import type { OpenApprovalFlow } from '../../govern/approve.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { WORKFLOW_PREFIX } from '../../workflow/definition/find-cycle.ts';
@@ -26,6 +28,14 @@ export function runApprovals(openFlow: OpenApprovalFlow): RunApprovals {
       await (await openFlow()).apply(id, { kind: 'void', reason: NOT_NEEDED });
     },
   };
+}
+
+/** Returns an approval that a run waits for, if it is pending. */
+export async function pendingApproval(openFlow: OpenApprovalFlow, id: string): Promise<PendingApproval | undefined> {
+  const { approval } = await (await openFlow()).apply(id, { kind: 'time' });
+  const { status, stages, expiresAt, reason = '' } = approval;
+  if (status !== 'pending') return undefined;
+  return { id, approvers: stages[stageProgress(approval).stage]?.approvers ?? [], expiresAt, reason };
 }
 
 /** Returns the end of an approval. One that was approved stays so, however late its run goes on. */

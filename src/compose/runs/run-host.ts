@@ -11,9 +11,10 @@ import type { WorkflowParts } from '../workflows/workflow-parts.ts';
 import type { WantedRun } from './begin-run.ts';
 import type { CallWorkflowOptions } from './call-workflow.ts';
 import { definitionPins } from './definition-pins.ts';
+import { leftRuns } from './left-runs.ts';
 import { openEngine } from './open-engine.ts';
 import { retainRuns } from './retain-runs.ts';
-import { runApprovals } from './run-approvals.ts';
+import { pendingApproval, runApprovals } from './run-approvals.ts';
 import { type RunCallers, runCallers } from './run-caller.ts';
 import type { RunSessions } from './run-sessions.ts';
 import type { RunWatch } from './run-watch.ts';
@@ -31,7 +32,7 @@ export interface RunHostOptions {
 
 /** The execution of runs in this process. The engine is opened with the first run. */
 export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun' | 'callers'> {
-  readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel' | 'isOwn'>;
+  readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel' | 'isOwn' | 'left'>;
   close(): Promise<void>;
 }
 
@@ -91,6 +92,12 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
     calls: {
       begin,
       isOwn: callers.isOwn,
+      left: leftRuns({
+        journal,
+        isOwn: callers.isOwn,
+        pendingApproval: (id) => pendingApproval(parts.approvalFlow, id),
+        keepOpenMs: () => parts.active().config.settings.approvals.keepOpenMs,
+      }),
       async cancel(run, by) {
         await journal.signal(run, { kind: 'cancel', by, detail: { reason: 'The caller cancelled its call.' } });
         await (await engine()).wake(run);

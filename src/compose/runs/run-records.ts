@@ -5,7 +5,7 @@ import type { StoredRun } from '../../store/run-journal.ts';
 /** Leaves out the fields that only the store needs. */
 export function toRun(stored: StoredRun): Run {
   const { input: _, output: __, signalSeen: ___, callId: ____, timeoutAt: _____, ...rest } = stored;
-  const { detached: ______, traceparent: _______, ...run } = rest;
+  const { detached: ______, traceparent: _______, left: ________, ...run } = rest;
   return run;
 }
 

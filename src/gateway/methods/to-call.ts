@@ -30,7 +30,7 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
     caller: context.inSession ? context.inSession(context.caller) : context.caller,
     options: {},
     signal: context.signal,
-    ...(what.kind === 'tool' && acceptsTask(_meta, context) && { acceptsTask: true }),
+    ...(what.kind === 'tool' && tasksOf(_meta, context)),
     ...(capabilities && { capabilities }),
     ...(context.paramHeaders && { paramHeaders: context.paramHeaders }),
     ...(onProgress && { onProgress }),
@@ -42,8 +42,15 @@ export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: Json
   };
 }
 
-/** Tests whether a task may answer the call. For a legacy client the gateway itself waits for the task. */
-const acceptsTask = (meta: unknown, { era }: RequestContext) => era === 'legacy' || supportsTasks(meta);
+/** Tells whether a task may answer the call. For a legacy client the gateway itself waits for the task. */
+function tasksOf(meta: unknown, { era }: RequestContext): Pick<Call, 'acceptsTask' | 'isClientWaiting'> {
+  if (era === 'legacy') return WAITS_FOR_TASKS;
+  return supportsTasks(meta) ? TAKES_TASKS : NO_TASKS;
+}
+
+const WAITS_FOR_TASKS = { acceptsTask: true, isClientWaiting: true } as const;
+const TAKES_TASKS = { acceptsTask: true } as const;
+const NO_TASKS = {} as const;
 
 // Most calls have only these parameters, and then nothing is copied.
 const KNOWN = new Set(['name', 'arguments', 'uri', '_meta', 'inputResponses', 'requestState', 'task', 'taskId']);

@@ -262,4 +262,9 @@ export const MIGRATIONS: readonly Migration[] = [
     `CREATE TABLE ${SCHEMA}.run_state (id INTEGER PRIMARY KEY, changes DOUBLE PRECISION NOT NULL)`,
     `INSERT INTO ${SCHEMA}.run_state VALUES (1, 0)`,
   ],
+  // The digest of the call that has left its run: an equal call finds it.
+  [
+    `ALTER TABLE ${SCHEMA}.runs ADD COLUMN left_call TEXT`,
+    `CREATE INDEX runs_left ON ${SCHEMA}.runs (caller, left_call) WHERE left_call IS NOT NULL`,
+  ],
 ];

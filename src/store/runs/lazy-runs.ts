@@ -28,6 +28,8 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
       get: (id) => use(({ runs }) => runs.get(id)),
       find: (prefix) => use(({ runs }) => runs.find(prefix)),
       ofCall: (caller, callId) => use(({ runs }) => runs.ofCall(caller, callId)),
+      leave: (run, call) => use(({ runs }) => runs.leave(run, call)),
+      leftBy: (caller, call) => use(({ runs }) => runs.leftBy(caller, call)),
       list: (filter) => use(({ runs }) => runs.list(filter)),
       entries: (run, after, kinds) => use(({ runs }) => runs.entries(run, after, kinds)),
       value: (sha256) => use(({ runs }) => runs.value(sha256)),

@@ -10,6 +10,7 @@ it('no query of runs reads a whole table, and a list is read in the order of an 
     await queries.get('run_1');
     await queries.find('run_');
     await queries.ofCall('key:ci', 'call-1');
+    await queries.leftBy('key:ci', 'digest');
     await queries.entries('run_1', 1);
     await queries.entries('run_1', 0, ['log']);
     await queries.signals('run_1', 1);

@@ -18,7 +18,7 @@ const AFTER_ID_TEXT = '{';
 /** Reads runs, their entries and their signals. Each query uses an index. */
 export function runQueries(
   statements: Statements,
-): Pick<RunJournal, 'get' | 'find' | 'ofCall' | 'list' | 'entries' | 'signals' | 'unleased'> {
+): Pick<RunJournal, 'get' | 'find' | 'ofCall' | 'leftBy' | 'list' | 'entries' | 'signals' | 'unleased'> {
   const runs = runTable(statements, 'runs');
   const select = async (rest: SqlStatement) =>
     toRuns(await statements.read(sql`SELECT ${RUN_COLUMNS} FROM ${runs} WHERE ${rest}`));
@@ -32,6 +32,7 @@ export function runQueries(
     },
     ofCall: async (caller, callId) =>
       (await select(sql`caller = ${storable(caller)} AND call_id = ${storable(callId)}`))[0],
+    leftBy: (caller, call) => select(sql`caller = ${storable(caller)} AND left_call = ${call} ORDER BY started_at, id`),
     list: ({ limit = DEFAULT_LIMIT, ...filter }) =>
       select(sql`${conditionOf(filter)} ORDER BY started_at DESC, id DESC LIMIT ${Math.min(limit, MAX_LIMIT)}`),
     async entries(run, after = 0, kinds) {

@@ -20,6 +20,7 @@ export interface RunRow extends SqlRow {
   readonly input: string;
   readonly output: string | null;
   readonly signal_seen: number;
+  readonly left_call: string | null;
   /** JSON of all other fields. */
   readonly facts: string;
 }
@@ -28,7 +29,7 @@ type Facts = Pick<StoredRun, 'caller' | 'parent' | 'depth' | 'retryOf' | 'timeou
 
 const COLUMNS = [
   ...['id', 'workflow', 'digest', 'interpreter', 'status', 'caller', 'call_id', 'parent', 'started_at', 'ended_at'],
-  ...['wake_at', 'error', 'input', 'output', 'signal_seen', 'facts'],
+  ...['wake_at', 'error', 'input', 'output', 'signal_seen', 'facts', 'left_call'],
 ];
 export const RUN_COLUMNS = { raw: COLUMNS.join(', ') };
 
@@ -59,13 +60,14 @@ export function toRunRow(run: StoredRun): RunRow {
     input: run.input,
     output: run.output ?? null,
     signal_seen: run.signalSeen,
+    left_call: run.left ?? null,
     facts: JSON.stringify(facts),
   };
 }
 
 /** Converts a row back. Its JSON was written by `toRunRow`. */
 export function fromRunRow(row: RunRow): StoredRun {
-  const { call_id: callId, ended_at: endedAt, wake_at: wakeAt, error, output } = row;
+  const { call_id: callId, ended_at: endedAt, wake_at: wakeAt, error, output, left_call: left } = row;
   return {
     ...(JSON.parse(row.facts) as Facts),
     id: row.id,
@@ -81,6 +83,7 @@ export function fromRunRow(row: RunRow): StoredRun {
     ...(output !== null && { output }),
     signalSeen: row.signal_seen,
     ...(callId !== null && { callId }),
+    ...(left !== null && { left }),
   };
 }
 

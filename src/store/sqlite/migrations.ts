@@ -257,4 +257,9 @@ export const MIGRATIONS: readonly Migration[] = [
     `CREATE TABLE run_state (id INTEGER PRIMARY KEY, changes REAL NOT NULL)`,
     `INSERT INTO run_state VALUES (1, 0)`,
   ],
+  // The digest of the call that has left its run: an equal call finds it.
+  [
+    `ALTER TABLE runs ADD COLUMN left_call TEXT`,
+    `CREATE INDEX runs_left ON runs (caller, left_call) WHERE left_call IS NOT NULL`,
+  ],
 ];
