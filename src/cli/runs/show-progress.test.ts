@@ -65,12 +65,15 @@ verifies('W6', 'without a terminal each end of a step is one line, and items are
     logEvent('pages', 'complete', 1500),
     logEvent('both/a/a', 'complete', 1500),
     logEvent('both/b/c', 'complete', 1500),
+    logEvent('sub', 'start', 1500),
   ]);
+  progress.add([logEvent('sub', 'complete', 1500)], 'sub/');
   progress.end();
   expect(writes.map(stripVTControlCharacters)).toEqual([
     '✗ pages/[1]/fetch  Gone.\\u{001b}[2J\n',
     '✓ pages  500 ms\n',
     '✓ both/a\n', // The branch has the name of its only step.
     '✓ both/b/c\n',
+    '✓ sub/sub\n', // A step of a run that the step began.
   ]);
 });

@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../core/records/run.ts';
 import { formatStep, stepLines } from './step-lines.ts';
-import { openStepTree, type StepNode } from './step-tree.ts';
+import { openStepTree, type StepNode, shortStepPath } from './step-tree.ts';
 
 /** Shows the steps of a run while it goes on. */
 export interface RunProgress {
@@ -62,9 +62,6 @@ function liveTree(stream: NodeJS.WriteStream, now: () => number): RunProgress {
 const redrawn = (lines: readonly string[], drawn: number): string =>
   `${drawn > 0 ? `\x1b[${drawn}A` : ''}\r${lines.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`;
 
-/** Leaves out the branch of a step that has its name: `checks/a` for `checks/a/a`. */
-const withoutBranches = (path: string): string => path.replace(/(^|\/)([^/]+)\/\2(?=\/|$)/g, '$1$2');
-
 const SHOWN_STATES: readonly (StepNode['state'] | undefined)[] = ['done', 'failed', 'skipped', 'waiting', 'in-doubt'];
 
 /** Writes a line when a step ends or waits. Of the steps of items only failures are written: there may be thousands. */
@@ -77,7 +74,8 @@ function plainLines(stream: NodeJS.WriteStream, now: () => number): RunProgress 
         const node = tree.add(event, prefix);
         if (!node || !SHOWN_STATES.includes(node.state)) continue;
         if (node.path.includes('[') && node.state !== 'failed' && node.state !== 'in-doubt') continue;
-        stream.write(`${formatStep({ ...node, name: withoutBranches(node.path) }, { ...style, now: now() }, 0)}\n`);
+        const name = shortStepPath(tree.root, node);
+        stream.write(`${formatStep({ ...node, name }, { ...style, now: now() }, 0)}\n`);
       }
     },
     aside: (prompt) => prompt(),

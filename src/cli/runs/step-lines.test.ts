@@ -74,6 +74,19 @@ verifies('W6', 'steps that are open when their step or their run ends are shown 
   expect(lines([...nap, runEvent('ended', '', 2000)])).toEqual(['– nap  cancelled']);
 });
 
+verifies('W6', 'a branch of one step of its name is shown as this step', () => {
+  const paths = ['p', 'p/a/a', 'p/b/b', 'p/b/c', 'sub', 'sub/sub'];
+  expect(lines(paths.map((path) => logEvent(path, 'start', 1000)))).toEqual([
+    '… p  4.0 s',
+    '  … a  4.0 s',
+    '  b',
+    '    … b  4.0 s',
+    '    … c  4.0 s',
+    '… sub  4.0 s',
+    '  … sub  4.0 s',
+  ]);
+});
+
 verifies('W6', 'many items are counted, and only the open and failed ones are shown', () => {
   const items = Array.from({ length: 12 }, (_, at) => [
     logEvent(`pages/[${at}]/fetch`, 'start', 1000),

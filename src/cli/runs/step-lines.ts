@@ -2,7 +2,7 @@ import colors from 'picocolors';
 import { durationText } from '../../core/call/describe-approval.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { cutToWidth } from '../print/escape-control.ts';
-import type { ShownState, StepNode } from './step-tree.ts';
+import { isBranchOf, type ShownState, type StepNode } from './step-tree.ts';
 
 const SYMBOLS: Readonly<Record<ShownState, string>> = {
   running: '…',
@@ -59,6 +59,8 @@ function linesBelow({ children }: StepNode, style: TreeStyle, depth = 0): readon
 }
 
 function nodeLines(node: StepNode, style: TreeStyle, depth: number): readonly string[] {
+  const [only, ...others] = node.children.values();
+  if (only && others.length === 0 && isBranchOf(node, only)) return nodeLines(only, style, depth);
   const isClosed = style.isShort && (node.state === 'done' || node.state === 'skipped');
   return [formatStep(node, style, depth), ...(isClosed ? [] : linesBelow(node, style, depth + 1))];
 }

@@ -82,6 +82,23 @@ function nodeOf(root: StepNode, path: string): StepNode {
   return node;
 }
 
+/** Tests whether a node is the branch of a step that has its name. */
+export const isBranchOf = (node: StepNode, step: StepNode): boolean =>
+  node.state === undefined && node.name === step.name;
+
+/** Returns the path of a step without the branches that have the names of their steps: `checks/a` for `checks/a/a`. */
+export function shortStepPath(root: StepNode, { path }: StepNode): string {
+  const names: string[] = [];
+  let node = root;
+  for (const name of path.split('/')) {
+    const next = node.children.get(name);
+    if (!next) return path;
+    if (!isBranchOf(node, next)) names.push(name);
+    node = next;
+  }
+  return names.join('/');
+}
+
 type StepChange = Partial<Pick<StepNode, 'state' | 'note' | 'attempts' | 'startedAt' | 'endedAt'>>;
 
 const RETRY = /^(.+)\/~retry\/(\d+)$/;
