@@ -27,6 +27,8 @@ export interface Problem {
   readonly fix: string;
   readonly at?: SourceLocation;
   readonly server?: string;
+  /** The file of a workflow that is untrusted. */
+  readonly workflow?: string;
 }
 
 /** The kind of source that a value comes from, highest precedence first. */

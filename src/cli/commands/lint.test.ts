@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { workflowDesk } from '../../../test/cli/workflow-desk.ts';
 import { verifies } from '../../../test/requirements.ts';
@@ -34,14 +35,26 @@ verifies('W6', '`lint` names file, line, column, code and fix, and exits with 1 
 });
 
 verifies('W6', '`lint` checks the files of an untrusted project, and `run` names `heddle trust`', async () => {
-  const { heddle, calls } = await workflowDesk({ bad: BAD });
+  const { heddle, calls, path } = await workflowDesk({ bad: BAD });
+  writeFileSync(path('project/.heddle/workflows/aaa.ts'), 'throw new Error("It was run.");\n');
   await heddle(['trust', '--forget']);
   const linted = await heddle(['lint']);
   expect([linted.code, linted.stdout]).toEqual([1, expect.stringMatching(/bad\.yaml:3:\d+: error STEP_UNKNOWN/)]);
-  const run = await heddle(['run', 'bad']);
-  expect([run.code, run.stderr]).toEqual([
-    3,
-    expect.stringMatching(/WORKFLOW_INVALID: .*untrusted[\s\S]*heddle trust/),
-  ]);
+  expect(linted.stdout).toMatch(/aaa\.ts:1:1: error WORKFLOW_UNTRUSTED: .*\n {2}fix: .*heddle trust/);
+  expect(linted.stderr).not.toContain('aaa.ts');
+  for (const words of [
+    ['run', 'bad'],
+    ['run', 'bad', '--export', 'mermaid'],
+    ['run', '.heddle/workflows/aaa.ts'],
+    ['lint', 'aaa'],
+  ]) {
+    const { code, stderr } = await heddle(words);
+    expect([code, stderr], words.join(' ')).toEqual([
+      3,
+      expect.stringMatching(/WORKFLOW_INVALID: .*untrusted[\s\S]*heddle trust/),
+    ]);
+    const name = words[1] === 'bad' ? 'bad.yaml' : 'aaa.ts';
+    expect(stderr.split(name), `${words.join(' ')} names the file once`).toHaveLength(2);
+  }
   expect(calls()).toEqual([]);
 });

@@ -7,9 +7,14 @@ import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
 import { printLint, shortPath } from '../runs/print-workflow.ts';
-import { explainUntrusted, untrustedError, untrustedWorkflows } from '../runs/untrusted-workflows.ts';
+import {
+  explainUntrusted,
+  type UntrustedWorkflow,
+  untrustedReport,
+  untrustedWorkflows,
+  workflowRunOptions,
+} from '../runs/untrusted-workflows.ts';
 import { resolveCodeFile, workflowChoice } from '../runs/workflow-choice.ts';
-import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 
 export const lint: Command = {
@@ -24,11 +29,11 @@ export const lint: Command = {
     const given: readonly WorkflowChoice[] = await Promise.all(words.map(workflowChoice));
     const signal = untilInterrupted();
     const by = localCaller();
-    const checked = await withRunningHeddle(input, runOptions(input), async ({ workflows }) => {
+    const checked = await withRunningHeddle(input, workflowRunOptions(input, words), async ({ workflows }) => {
       const known = () => workflows.list(by);
-      const chosen = words.length > 0 ? given : await everyWorkflow(await known(), input);
-      const all: { readonly report: LintReport; readonly file?: string }[] = [];
-      for (const choice of chosen) {
+      const every = words.length > 0 ? undefined : await everyWorkflow(await known(), input);
+      const all: { readonly report: LintReport; readonly file?: string }[] = [...(every?.code ?? [])];
+      for (const choice of every?.chosen ?? given) {
         const one = await resolveCodeFile(choice, { known, untrusted: () => untrustedWorkflows(input) });
         if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
         const report = await workflows.lint(by, one, signal).catch(async (thrown) => {
@@ -47,9 +52,10 @@ export const lint: Command = {
 };
 
 /** Returns the workflows of the configuration, and the untrusted files of the project. No code of them is run. */
-async function everyWorkflow(known: readonly WorkflowSummary[], input: Input): Promise<readonly WorkflowChoice[]> {
+async function everyWorkflow(known: readonly WorkflowSummary[], input: Input) {
   const untrusted = await untrustedWorkflows(input);
-  const code = untrusted.find(({ file }) => file.endsWith('.ts'));
-  if (code) throw untrustedError(code);
-  return [...known.map(({ name }) => name), ...untrusted.map(({ file, text }) => ({ file, text }))];
+  const isCode = ({ file }: UntrustedWorkflow) => file.endsWith('.ts');
+  const data = untrusted.filter((one) => !isCode(one)).map(({ file, text }) => ({ file, text }));
+  const chosen: readonly WorkflowChoice[] = [...known.map(({ name }) => name), ...data];
+  return { chosen, code: untrusted.filter(isCode).map((one) => ({ report: untrustedReport(one), file: one.file })) };
 }

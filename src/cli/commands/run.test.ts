@@ -72,6 +72,8 @@ describe('heddle run', () => {
     expect(plan.stdout).toContain('a run makes 2 calls; no step needs an approval. No tool was called.');
     const chart = await heddle(['run', 'two-notes', '--export', 'mermaid']);
     expect([chart.code, chart.stdout]).toEqual([0, expect.stringMatching(/^flowchart[\s\S]*first[\s\S]*second/)]);
+    const json = await heddle(['run', 'two-notes', '--export', 'mermaid', '--json']);
+    expect(JSON.parse(json.stdout)).toEqual({ mermaid: chart.stdout.trimEnd() });
     expect(calls()).toEqual([]);
   });
 

@@ -15,9 +15,8 @@ import { notice, print } from '../print/print-line.ts';
 import { printPlan } from '../runs/print-workflow.ts';
 import { type RunSite, type RunToStart, runWorkflow, startAtTerminal } from '../runs/run-at-terminal.ts';
 import { lintError } from '../runs/run-errors.ts';
-import { explainUntrusted, untrustedWorkflows } from '../runs/untrusted-workflows.ts';
+import { explainUntrusted, untrustedWorkflows, workflowRunOptions } from '../runs/untrusted-workflows.ts';
 import { resolveCodeFile, workflowChoice } from '../runs/workflow-choice.ts';
-import { runOptions } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 
 export const runWorkflowCommand: Command = {
@@ -55,7 +54,7 @@ export const runWorkflowCommand: Command = {
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     ...GATEWAY_OPTIONS,
-    json: { type: 'boolean', help: 'Print the whole result as JSON' },
+    json: { type: 'boolean', help: 'Print the whole result, the plan or the chart as JSON' },
   },
   async run(input) {
     const [word, ...words] = input.positionals;
@@ -70,15 +69,15 @@ export const runWorkflowCommand: Command = {
     }
     const [choice, typed] = [await workflowChoice(word), await readInput(words, input)];
     const by = localCaller();
-    return withRunningHeddle(input, runOptions(input), async (heddle) => {
+    return withRunningHeddle(input, workflowRunOptions(input, [word]), async (heddle) => {
       const workflow = await resolveCodeFile(choice, {
         known: () => heddle.workflows.list(by),
         untrusted: () => untrustedWorkflows(input),
       });
-      if (format !== undefined) return exportChart(heddle, by, workflow);
       await heddle.workflows.get(by, workflow).catch(async (thrown) => {
         throw typeof workflow === 'string' ? await explainUntrusted(thrown, workflow, input) : thrown;
       });
+      if (format !== undefined) return exportChart(heddle, by, { workflow, json: input.flag('json') });
       const bound = await bindInput(heddle, by, { workflow, typed, word });
       return act(heddle, { by, input, workflow, bound });
     });
@@ -88,9 +87,15 @@ export const runWorkflowCommand: Command = {
 const readInput = (words: readonly string[], input: Input) =>
   readArguments(words, { option: '--input', text: input.text('input') });
 
-async function exportChart({ workflows }: CommandHeddle, by: Caller, workflow: WorkflowChoice): Promise<number> {
-  const text = await workflows.toMermaid(by, workflow);
-  process.stdout.write(`${escapeControlCharacters(text.trimEnd())}\n`);
+interface Export {
+  readonly workflow: WorkflowChoice;
+  readonly json: boolean;
+}
+
+async function exportChart({ workflows }: CommandHeddle, by: Caller, { workflow, json }: Export): Promise<number> {
+  const mermaid = (await workflows.toMermaid(by, workflow)).trimEnd();
+  if (json) printJson({ mermaid });
+  else process.stdout.write(`${escapeControlCharacters(mermaid)}\n`);
   return 0;
 }
 

@@ -96,7 +96,7 @@ async function readOne(one: NamedWorkflow, sources: WorkflowSources): Promise<Wo
   if ('reason' in reading) return { file: source, problem: unreadable(one, file, reading.reason) };
   const { text } = reading;
   const thing = needsTrust ? toThing(one, { file, text, projectFolder: sources.projectFolder }) : undefined;
-  if (thing && !sources.trust.isTrusted(thing)) return { file: source, problem: untrusted(thing) };
+  if (thing && !sources.trust.isTrusted(thing)) return { file: source, problem: untrusted(thing, file) };
   if (!file.endsWith('.ts')) return { file: source, workflow: { ...named, file, text } };
   const loaded = await loadDefinition(file, trustHash({ text }));
   return 'value' in loaded
@@ -119,11 +119,12 @@ function toThing(
   };
 }
 
-const untrusted = ({ thing, would, at }: Untrusted): Problem => ({
+const untrusted = ({ thing, would, at }: Untrusted, workflow: string): Problem => ({
   level: 'warn',
   code: 'CONFIG_INVALID',
   message: `The ${thing} came with this project and is untrusted: it would ${would}. It cannot be run.`,
   fix: 'Review it, then run `heddle trust` once (in CI: pass --trust-project).',
+  workflow,
   ...(at && { at }),
 });
 
