@@ -11,13 +11,13 @@ const NOT_NEEDED = 'Its run needs no decision any more.';
 /** Returns the approvals that runs wait for. Approvers decide on them like on those of calls. */
 export function runApprovals(openFlow: OpenApprovalFlow): RunApprovals {
   return {
-    async request({ run, path, ask, caller }) {
+    async request({ run, path, request, caller }) {
       const [flow, { requestStepApproval }] = await Promise.all([
         openFlow(),
         import('../../govern/approvals/steps/step-approval.ts'),
       ]);
       const named = { name: WORKFLOW_PREFIX + run.workflow, digest: run.digest };
-      return requestStepApproval(flow, { run: run.id, path, caller, ...named, ...ask });
+      return requestStepApproval(flow, { run: run.id, path, caller, ...named, ...request });
     },
     async state(id) {
       const { approval } = await (await openFlow()).apply(id, { kind: 'time' });

@@ -2,12 +2,24 @@ import type { Json } from '../../core/call.ts';
 import type { Run, RunEvent, RunLog, RunResult } from '../../core/records/run.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 
+/** The fields that callers see; their type names all of them. The others are for the store alone. */
+const SHOWN: Readonly<Record<keyof Run, true>> = {
+  ...{
+    id: true,
+    workflow: true,
+    digest: true,
+    interpreter: true,
+    status: true,
+    caller: true,
+    parent: true,
+    depth: true,
+  },
+  ...{ retryOf: true, startedAt: true, endedAt: true, wakeAt: true, stopped: true, error: true },
+};
+
 /** Leaves out the fields that only the store needs. */
-export function toRun(stored: StoredRun): Run {
-  const { input: _, output: __, signalSeen: ___, callId: ____, timeoutAt: _____, ...rest } = stored;
-  const { detached: ______, traceparent: _______, left: ________, ...run } = rest;
-  return run;
-}
+export const toRun = (stored: StoredRun): Run =>
+  Object.fromEntries(Object.entries(stored).filter(([key]) => Object.hasOwn(SHOWN, key))) as unknown as Run;
 
 /** Returns the log of a run from its history. */
 const logsOf = (events: readonly RunEvent[]): readonly RunLog[] =>

@@ -51,7 +51,7 @@ export function runSessions({ onChange, ended }: RunSessionsOptions): RunSession
     sessions.set(run, session);
   }
 
-  async function ask(run: string, open: Set<OpenRequest>, request: RunInputRequest, signal: AbortSignal) {
+  async function responsesTo(run: string, open: Set<OpenRequest>, request: RunInputRequest, signal: AbortSignal) {
     const { promise, resolve, reject } = Promise.withResolvers<InputResponses>();
     const numbered = Object.keys(request.inputRequests).map((key) => [`${run.slice(0, 8)}-${++keys}`, key] as const);
     const { inputRequests } = request;
@@ -74,11 +74,11 @@ export function runSessions({ onChange, ended }: RunSessionsOptions): RunSession
       const open = new Set<OpenRequest>();
       begin(run, {
         open,
-        input: { capabilities, ask: (request, signal) => ask(run, open, request, signal) },
+        input: { capabilities, respond: (request, signal) => responsesTo(run, open, request, signal) },
       });
     },
     follow(run, capabilities, onInput) {
-      begin(run, { open: new Set(), input: { capabilities, ask: onInput } });
+      begin(run, { open: new Set(), input: { capabilities, respond: onInput } });
     },
     inputOf: (run) => sessions.get(run)?.input,
     requests: (run) => Object.fromEntries([...(sessions.get(run)?.open ?? [])].flatMap(unanswered)),

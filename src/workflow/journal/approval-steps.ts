@@ -1,6 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { RunError } from '../../core/records/run.ts';
-import { type ApprovalAsk, type ApprovalEnd, RunInterrupted } from '../run/durable.ts';
+import { type ApprovalEnd, RunInterrupted, type StepApprovalRequest } from '../run/durable.ts';
 import type { RunContext } from './run-context.ts';
 import { toRunError } from './step-end.ts';
 import { settledApproval } from './wait-for-person.ts';
@@ -8,7 +8,7 @@ import { settledApproval } from './wait-for-person.ts';
 /** An approval step of a run. */
 export interface WaitingStep {
   readonly path: string;
-  readonly ask: ApprovalAsk;
+  readonly request: StepApprovalRequest;
   readonly signal: AbortSignal;
 }
 
@@ -33,10 +33,10 @@ export async function approveOnce(context: RunContext, step: WaitingStep): Promi
 }
 
 /** Requests the approval. A refusal is recorded, so that a later execution goes the same way. */
-async function requested(context: RunContext, { path, ask }: WaitingStep): Promise<string> {
+async function requested(context: RunContext, { path, request }: WaitingStep): Promise<string> {
   const { run, caller, parts, writer, activity, pauses, clock } = context;
   try {
-    const approval = await parts.approvals.request({ run, path, ask, caller });
+    const approval = await parts.approvals.request({ run, path, request, caller });
     writer.add('waiting', path, { approval });
     writer.flush();
     pauses.open(path, clock());

@@ -137,7 +137,7 @@ function operations(context: OwnContext, values: Map<string, Json>): Durable {
 
   return {
     call: (path, call) => callOnce(context, path, call),
-    approve: (path, ask, signal) => approveOnce(context, { path, ask, signal }),
+    approve: (path, request, signal) => approveOnce(context, { path, request, signal }),
     sleep: (path, sleep) => slept(context, path, sleep),
     record,
     recorded: (path) => (history.fired.has(path) ? true : values.get(path)),

@@ -144,7 +144,7 @@ function waysToWait(
       if (!input) throw noResponder(call.tool, server);
       writer.add('waiting', path, place);
       pauses.open(path, clock());
-      const responses = await input.ask({ path, server, inputRequests }, signal);
+      const responses = await input.respond({ path, server, inputRequests }, signal);
       writer.add('decided', path, { ...place, at: clock() });
       pauses.close(path, clock());
       return responses;

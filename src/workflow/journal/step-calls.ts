@@ -109,9 +109,9 @@ async function settleDoubt(
 ): Promise<{ readonly end: StepEnd } | Pick<StepSending, 'path' | 'call' | 'send'>> {
   const { path, call, send } = sending;
   const again = { path, call, send: send + 1 };
-  const isAsked = known?.isInDoubt || known?.resolution !== undefined || call.onInDoubt === 'ask';
+  const needsPerson = known?.isInDoubt || known?.resolution !== undefined || call.onInDoubt === 'ask';
   const mayRepeat = call.onInDoubt === 'retry' && send < MAX_SENDS;
-  if (!isAsked) return mayRepeat ? again : { end: unknownEnd(context, sending) };
+  if (!needsPerson) return mayRepeat ? again : { end: unknownEnd(context, sending) };
   const resolution = known?.resolution ?? (await context.doubts.resolution(sending));
   if (!resolution) return { end: cancelled(context, sending, { wasSent: true }) };
   if (resolution.how === 'happened') return { end: happened(context, resolution) };

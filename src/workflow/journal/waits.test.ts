@@ -163,13 +163,13 @@ describe('a call', () => {
     await detached.advance(alone);
     expect(await detached.get(alone)).toMatchObject({ status: 'failed', error: { code: 'UPSTREAM_REFUSED' } });
 
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const capabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
     const attended = await runBench(() => ({
       inputOf: () => ({
         capabilities,
-        async ask(request) {
-          asked.push(request);
+        async respond(request) {
+          requests.push(request);
           return { q: { action: 'accept' } };
         },
       }),
@@ -178,7 +178,7 @@ describe('a call', () => {
     const run = await attended.create(aWorkflow([aCallStep('write')]));
     await attended.advance(run);
     expect(await attended.output(run)).toEqual({ got: ['q'] });
-    expect(asked).toEqual([{ path: 'write', server: 'demo', inputRequests: { q: input } }]);
+    expect(requests).toEqual([{ path: 'write', server: 'demo', inputRequests: { q: input } }]);
   });
 
   verifies('W5', 'whose result is large is stored once, by reference', async () => {

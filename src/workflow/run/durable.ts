@@ -40,8 +40,8 @@ export type StepEnd =
       readonly endedAt: number;
     };
 
-/** An approval step: bound to its run, its path and the digest of these values. */
-export interface ApprovalAsk {
+/** The request of an approval step: bound to its run, its path and the digest of these values. */
+export interface StepApprovalRequest {
   readonly title: string;
   readonly show?: Json;
   readonly schema?: JsonObject;
@@ -85,7 +85,7 @@ export interface Durable {
   /** Calls a tool. A failed call is an end, not an exception. An abort of `signal` ends it with the code CANCELLED. */
   call(path: string, call: StepCall): Promise<StepEnd>;
   /** Waits for the decision of an approver. Holds no timer and no connection. */
-  approve(path: string, ask: ApprovalAsk, signal: AbortSignal): Promise<ApprovalEnd>;
+  approve(path: string, request: StepApprovalRequest, signal: AbortSignal): Promise<ApprovalEnd>;
   /** Waits until a time. An abort ends it and is not recorded. */
   sleep(path: string, sleep: Sleep): Promise<'elapsed' | 'aborted'>;
   /** Records a value once: a winner, the result of code. A later execution gets the recorded one. */

@@ -3,11 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { SentCall, ToolResponse, World } from '../steps/fixtures.ts';
 import {
-  type ApprovalAsk,
   type ApprovalEnd,
   type Durable,
   RunInterrupted,
   type Sleep,
+  type StepApprovalRequest,
   type StepCall,
   type StepEnd,
   type StepLog,
@@ -104,7 +104,7 @@ export class MemoryDurable implements Durable {
     });
   }
 
-  approve(path: string, ask: ApprovalAsk, signal: AbortSignal): Promise<ApprovalEnd> {
+  approve(path: string, request: StepApprovalRequest, signal: AbortSignal): Promise<ApprovalEnd> {
     const decided = this.#find('decided', path) as unknown as Exclude<ApprovalEnd, { kind: 'cancelled' }> | undefined;
     const requestedAt = this.#find('requested', path) as number | undefined;
     const wait = { path, from: requestedAt ?? this.time, to: decided?.at ?? Number.POSITIVE_INFINITY };
@@ -119,7 +119,7 @@ export class MemoryDurable implements Durable {
       begin: (end) => {
         if (requestedAt === undefined) this.#append('requested', path, wait.from);
         this.#waits.push(wait);
-        const decision = this.#world.decide?.(path, ask);
+        const decision = this.#world.decide?.(path, request);
         if (!decision) return;
         const { afterMs, ...rest } = decision;
         this.#at(wait.from + afterMs, () =>

@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../core/time.ts';
 import type { AuditLog } from '../../store/audit-log.ts';
 import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
 import type { Workflow } from '../definition/canonical.ts';
-import type { ApprovalAsk, ApprovalEnd, Durable } from './durable.ts';
+import type { ApprovalEnd, Durable, StepApprovalRequest } from './durable.ts';
 
 /** The parts of Heddle that execute runs. */
 export interface RunParts {
@@ -37,14 +37,14 @@ export interface Executed {
 /** Responds to the input requests of steps. */
 export interface RunInput {
   readonly capabilities: ClientCapabilities;
-  ask(request: RunInputRequest, signal: AbortSignal): Promise<InputResponses>;
+  respond(request: RunInputRequest, signal: AbortSignal): Promise<InputResponses>;
 }
 
 /** An approval step that wants a decision. */
 export interface StepApproval {
   readonly run: StoredRun;
   readonly path: string;
-  readonly ask: ApprovalAsk;
+  readonly request: StepApprovalRequest;
   readonly caller: Caller;
 }
 

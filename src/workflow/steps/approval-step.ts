@@ -15,7 +15,7 @@ export async function runApproval(
   const { schema, approvers, quorum, expiresMs, onExpire } = step;
   const title = await evaluate(execution, frame.scope, step.title);
   const show = step.show && (await evaluate(execution, frame.scope, step.show));
-  const ask = {
+  const request = {
     title: typeof title === 'string' ? title : JSON.stringify(title),
     quorum,
     ...(show !== undefined && { show }),
@@ -23,7 +23,7 @@ export async function runApproval(
     ...(approvers && { approvers }),
     ...(expiresMs !== undefined && { expiresMs }),
   };
-  const end = await execution.durable.approve(frame.path, ask, frame.signal);
+  const end = await execution.durable.approve(frame.path, request, frame.signal);
   if (end.kind === 'cancelled') throw cancelledAt(frame.path);
   advanceTo(frame, end.at);
   if (end.kind === 'expired' && onExpire === 'fail') {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/call.ts';
-import type { ApprovalAsk, RunStop } from '../run/durable.ts';
+import type { RunStop, StepApprovalRequest } from '../run/durable.ts';
 
 /** The response of a tool in a test. Without `error` it is a result. */
 export interface ToolResponse {
@@ -34,7 +34,7 @@ export interface Decision {
 /** The surroundings of a simulated run. */
 export interface World {
   readonly tool: (call: SentCall) => ToolResponse;
-  readonly decide?: (path: string, ask: ApprovalAsk) => Decision | undefined;
+  readonly decide?: (path: string, request: StepApprovalRequest) => Decision | undefined;
   readonly cancelAt?: number;
   readonly cancelReason?: RunStop;
 }
