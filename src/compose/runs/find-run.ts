@@ -17,13 +17,14 @@ export interface FindRun {
   toChange(by: Caller, id: string, roles: readonly Role[]): Promise<StoredRun>;
 }
 
-export function findRuns(journal: Pick<RunJournal, 'find'>, { isOwn }: Pick<RunCallers, 'isOwn'>): FindRun {
-  async function mayRead(by: Caller, run: StoredRun): Promise<boolean> {
-    return readsOthers(by, run.status === 'in_doubt') || isOwn(by, run);
-  }
-
+export function findRuns(
+  journal: Pick<RunJournal, 'find'>,
+  { isOwn, ownOf }: Pick<RunCallers, 'isOwn' | 'ownOf'>,
+): FindRun {
   async function toRead(by: Caller, id: string): Promise<StoredRun> {
-    const candidates = await keepIf(await journal.find(id), (run) => mayRead(by, run));
+    const all = await journal.find(id);
+    const own = await ownOf(by, all);
+    const candidates = all.filter((run) => own.includes(run) || readsOthers(by, run.status === 'in_doubt'));
     const found = candidates.find((run) => run.id === id) ?? candidates[0];
     if (!found) throw unknownRun(id);
     if (candidates.length > 1 && found.id !== id) throw ambiguousRun(id, candidates);
@@ -43,15 +44,6 @@ export function findRuns(journal: Pick<RunJournal, 'find'>, { isOwn }: Pick<RunC
 /** Tests whether a caller reads the runs of others. Approvers read those in doubt, which they can settle. */
 export const readsOthers = ({ roles }: Caller, isInDoubt: boolean): boolean =>
   roles.some((role) => READERS.includes(role) || (isInDoubt && SETTLERS.includes(role)));
-
-/** Returns the runs for which a test holds. */
-export async function keepIf(
-  runs: readonly StoredRun[],
-  test: (run: StoredRun) => Promise<boolean>,
-): Promise<readonly StoredRun[]> {
-  const kept = await Promise.all(runs.map(test));
-  return runs.filter((_, index) => kept[index]);
-}
 
 export const unknownRun = (id: string) =>
   new HeddleError('NAME_UNKNOWN', `There is no run ${oneLine(id).slice(0, 80)}.`, {

@@ -20,6 +20,8 @@ export interface RunCallers {
   callerOf(run: OwnedRun): Promise<Caller | undefined>;
   /** Tests whether a caller is the one that began a run. */
   isOwn(by: Caller, run: OwnedRun): Promise<boolean>;
+  /** Returns those of the runs that a caller began. Reads the keys once at most. */
+  ownOf<R extends OwnedRun>(by: Caller, runs: readonly R[]): Promise<readonly R[]>;
 }
 
 /** The facts of a run that name its owner. */
@@ -29,24 +31,30 @@ export interface OwnedRun {
 }
 
 export function runCallers({ keys, settings }: RunCallerOptions): RunCallers {
-  /** Finds the key of a caller id as it was at a time; undefined if there is none. */
-  async function keyOf(id: string, at: number) {
+  /** Returns a function that finds the key of a caller id as it was at a time; undefined if there was none. */
+  async function keyFinder(id: string) {
     const name = id.slice(KEY.length);
     const configured = settings().gateway.apiKeys.find((key) => key.name === name);
-    if (configured) return configured;
-    return (await keys.all()).find((key) => key.name === name && key.createdAt <= at);
+    if (configured) return () => configured;
+    const all = await keys.all();
+    return (at: number) => all.find((key) => key.name === name && key.createdAt <= at);
+  }
+
+  async function ownOf<R extends OwnedRun>(by: Caller, runs: readonly R[]): Promise<readonly R[]> {
+    const found = runs.filter(({ caller }) => vaultPrincipal(caller) === vaultPrincipal(by));
+    if (found.length === 0 || !by.id.startsWith(KEY)) return found;
+    const keyAt = await keyFinder(by.id);
+    return found.filter(({ startedAt }) => keyAt(startedAt) !== undefined);
   }
 
   return {
     async callerOf({ caller: { id, roles, profile }, startedAt }) {
       if (!id.startsWith(KEY)) return toCaller({ id, roles, profile });
-      const found = await keyOf(id, startedAt);
+      const found = (await keyFinder(id))(startedAt);
       return found && toCaller({ id, roles: found.roles, profile: found.profile ?? profile });
     },
-    async isOwn(by, { caller, startedAt }) {
-      if (vaultPrincipal(caller) !== vaultPrincipal(by)) return false;
-      return !by.id.startsWith(KEY) || (await keyOf(by.id, startedAt)) !== undefined;
-    },
+    isOwn: async (by, run) => (await ownOf(by, [run])).length > 0,
+    ownOf,
   };
 }
 

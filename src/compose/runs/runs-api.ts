@@ -8,7 +8,7 @@ import type { RunQueue } from '../../store/run-queue.ts';
 import { inputDefaults } from '../../workflow/definition/input-defaults.ts';
 import { type BeginRunOptions, beginRun } from './begin-run.ts';
 import { type ChangeRunsOptions, changeRuns } from './change-runs.ts';
-import { findRuns, keepIf, readsOthers, unknownRun } from './find-run.ts';
+import { findRuns, readsOthers, unknownRun } from './find-run.ts';
 import type { RunCallers } from './run-caller.ts';
 import { runFollowers } from './run-progress.ts';
 import { RESULT_KINDS, toRun, toRunResult } from './run-records.ts';
@@ -21,7 +21,7 @@ export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions,
   readonly wallClock: () => number;
   /** Aborts when Heddle closes: no caller waits longer. */
   readonly closing: AbortSignal;
-  readonly callers: Pick<RunCallers, 'isOwn'>;
+  readonly callers: Pick<RunCallers, 'isOwn' | 'ownOf'>;
 }
 
 const DEFAULT_LIMIT = 100;
@@ -75,7 +75,7 @@ export function runsApi(options: RunsApiOptions): Runs {
     async list(by, { limit = DEFAULT_LIMIT, ...query }) {
       const isOnlyOwn = !readsOthers(by, query.status === 'in_doubt');
       const found = await journal.list({ ...query, limit, ...(isOnlyOwn && { caller: by.id }) });
-      const shown = isOnlyOwn ? await keepIf(found, (run) => callers.isOwn(by, run)) : found;
+      const shown = isOnlyOwn ? await callers.ownOf(by, found) : found;
       return withStopped(options, shown.map(toRun));
     },
     async get(by, id) {
