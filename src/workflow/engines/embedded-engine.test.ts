@@ -9,6 +9,7 @@ import { completeWith, type RunBench, runBench, timeNow } from '../journal/fixtu
 import { advance } from '../run/advance.ts';
 import { type EmbeddedEngineOptions, embeddedEngine } from './embedded-engine.ts';
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 const HEARTBEAT_MS = 20_000;
 const dead = new Set<string>();
@@ -109,6 +110,24 @@ describe('the embedded engine', () => {
       ['succeeded', 'in_doubt', 'failed'].includes((await status(bench, run)) ?? ''),
     );
     expect(bench.called(run).filter((tool) => tool === 'write')).toEqual(['write']);
+  });
+
+  verifies('W5', 'goes on with a run that has waited, after an execution has failed', async () => {
+    const bench = await runBench();
+    let executions = 0;
+    const run = await bench.create(aWorkflow([aStep('wait', { id: 'pause', for: MINUTE_MS }), aCallStep('write')]));
+    await bench.advance(run);
+    engineOf(bench, {
+      pickUp: true,
+      clock: () => timeNow() + MINUTE_MS,
+      timer: (_delay, callback) => realTimer(1, callback),
+      async advance(claimed, signal) {
+        if (++executions === 1) throw new HeddleError('STORE_UNAVAILABLE', 'The disk is full.');
+        return advance(claimed, { ...bench.parts, clock: () => timeNow() + MINUTE_MS }, signal);
+      },
+    });
+    await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
+    expect(bench.called(run)).toEqual(['write']);
   });
 
   verifies('W5', 'cancels a run by a signal while a call is in flight', async () => {

@@ -137,12 +137,17 @@ class EmbeddedEngine implements RunEngine {
   async #leave(claimed: ClaimedRun, advanced: Advanced): Promise<void> {
     const { id } = claimed.run;
     if (advanced.kind === 'lost') await this.#pause();
-    const wakeAt = advanced.kind === 'suspended' ? advanced.wakeAt : undefined;
+    const wakeAt = this.#wakeAtOf(advanced);
     await this.#release(claimed, wakeAt);
     this.#running.delete(id);
-    if (advanced.kind === 'lost') this.#wait(id, this.#clock());
-    if (advanced.kind === 'suspended') this.#wait(id, wakeAt ?? Number.POSITIVE_INFINITY);
+    if (advanced.kind === 'lost' || advanced.kind === 'suspended') this.#wait(id, wakeAt ?? Number.POSITIVE_INFINITY);
     this.#claimDue();
+  }
+
+  /** Returns the time of the next execution. After a failed one it is now: a run that has waited has no time of its own. */
+  #wakeAtOf(advanced: Advanced): number | undefined {
+    if (advanced.kind === 'lost') return this.#clock();
+    return advanced.kind === 'suspended' ? advanced.wakeAt : undefined;
   }
 
   /** Notes a run to be executed later. With `pickUp` the queue alone has the time. */
