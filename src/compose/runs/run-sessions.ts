@@ -1,5 +1,7 @@
 import type { ClientCapabilities, InputRequest, InputResponses } from '../../core/call.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { RunFollower, RunInputRequest } from '../../core/records/workflow-api.ts';
+import { realTimer, type Timer } from '../../core/time.ts';
 import type { RunInput } from '../../workflow/run/run-parts.ts';
 
 type InputRequests = Readonly<Record<string, InputRequest>>;
@@ -21,8 +23,9 @@ export interface RunSessions {
 export interface RunSessionsOptions {
   /** Called when a run has a new input request. */
   readonly onChange: (run: string) => void;
-  /** Settles when a run has ended. Its session is forgotten then. */
+  /** Resolves when a run has ended. Its session is forgotten then, or when Heddle closes. */
   readonly ended: (run: string) => Promise<unknown>;
+  readonly timer?: Timer;
 }
 
 /** An input request of a step, whose keys are numbered over the whole run. */
@@ -38,17 +41,26 @@ interface Session {
   readonly open: Set<OpenRequest>;
 }
 
+/** The errors of a run that was removed, and of a Heddle that closes. */
+const OVER: readonly string[] = ['NAME_UNKNOWN', 'CALL_CANCELLED'];
+const RETRY_MS = 1000;
+
 /** Opens the sessions. */
-export function runSessions({ onChange, ended }: RunSessionsOptions): RunSessions {
+export function runSessions({ onChange, ended, timer = realTimer }: RunSessionsOptions): RunSessions {
   const sessions = new Map<string, Session>();
   let keys = 0;
 
   function begin(run: string, session: Session): void {
-    if (!sessions.has(run)) {
-      const forget = () => void sessions.delete(run);
-      ended(run).then(forget, forget);
-    }
+    if (!sessions.has(run)) forgetAtEnd(run);
     sessions.set(run, session);
+  }
+
+  function forgetAtEnd(run: string): void {
+    const forget = () => void sessions.delete(run);
+    ended(run).then(forget, (cause) => {
+      if (OVER.includes(HeddleError.from(cause).code)) forget();
+      else timer(RETRY_MS, () => forgetAtEnd(run)); // The store may be restarting.
+    });
   }
 
   async function responsesTo(run: string, open: Set<OpenRequest>, request: RunInputRequest, signal: AbortSignal) {

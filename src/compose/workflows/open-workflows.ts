@@ -45,7 +45,7 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
   const watch = watchRuns(store.runs);
   const sessions = runSessions({
     onChange: watch.changed,
-    ended: (run) => untilEnded({ watch, run, signal: closing }),
+    ended: async (run) => closing.aborted || untilEnded({ watch, run, signal: closing }),
   });
   const wanted = new Map<string, WantedRun>();
   const execution = openRunHost({ parts, watch, sessions, library, wanted });
