@@ -17,14 +17,15 @@ steps:
   - { id: write, tool: notes.write, input: { text: late } }
 `;
 const HANGS = 'heddle: 1\nsteps:\n  - { id: write, tool: notes.write, input: { text: hang } }\n';
+const OUTER = 'heddle: 1\nsteps:\n  - { id: sub, workflow: asks, input: {} }\n';
 
-verifies('G6', 'a run asks at a terminal, shows the steps, and goes on with a yes', async () => {
-  const one = workflowProject({ workflows: { asks: ASKS } });
-  const { type, ended, screen } = await terminal(one, ['run', 'asks'], WIDE);
+verifies('G6', 'a run asks at a terminal for a run below it, shows the steps, and goes on with a yes', async () => {
+  const one = workflowProject({ workflows: { asks: ASKS, outer: OUTER } });
+  const { type, ended, screen } = await terminal(one, ['run', 'outer'], WIDE);
   await type('Approve it? [y/N]', 'y');
   expect(await ended()).toBe(0);
   expect(screen()).toContain('Write the note?');
-  expect(screen()).toMatch(/✓ ok .*\n.*✓ write /);
+  expect(screen()).toMatch(/✓ sub .*\n.*✓ ok .*\n.*✓ write /);
   expect(one.calls()).toEqual(['{"text":"approved"}']);
 });
 
