@@ -84,6 +84,20 @@ describe('the embedded engine', () => {
     stuck.reject(new Error('too late'));
   });
 
+  verifies('W5', 'resumes a run later if it already executes as many as it may', async () => {
+    const bench = await runBench();
+    const gate = Promise.withResolvers<void>();
+    bench.respond('read', () => gate.promise.then(() => completeWith({})));
+    const { engine } = engineOf(bench, { maxRunning: 1 });
+    const first = await bench.create(aWorkflow([aCallStep('read')]));
+    const second = await bench.create(aWorkflow([aCallStep('write')]));
+    await engine.start(first.id);
+    await engine.resume(second.id);
+    expect(await status(bench, second)).toBe('running');
+    gate.resolve();
+    await until('both have ended', async () => (await status(bench, second)) === 'succeeded');
+  });
+
   verifies('W5', 'shares a file with another engine: each run is executed once', async () => {
     const bench = await runBench();
     const runs = await Promise.all(

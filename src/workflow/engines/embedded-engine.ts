@@ -80,9 +80,11 @@ class EmbeddedEngine implements RunEngine {
   }
 
   async resume(id: string): Promise<void> {
-    const run = await this.#options.journal.get(id);
+    const { journal, maxRunning = MAX_RUNNING } = this.#options;
+    const run = await journal.get(id);
     if (!run || ENDED_STATUSES.includes(run.status) || this.#running.has(id)) return;
     if (run.interpreter > INTERPRETER) throw tooNew(id);
+    if (this.#running.size >= maxRunning) return this.#wait(id, this.#clock()); // Claimed when another run ends.
     if ((await this.#claim([id])).length === 0 && !this.#running.has(id)) throw owned(id);
   }
 
