@@ -36,14 +36,14 @@ const idIn = (stderr: string) => /ap_[a-z0-9]{16}/.exec(stderr)?.[0];
 
 verifies('G7', 'a command posts its approval before it ends', async () => {
   const { state, url } = await receiver(204);
-  const { code, stderr } = await asking(url).heddle(WRITE);
+  const { code, stderr } = await asking(url).heddle(WRITE, { spawned: true });
   expect([code, state.ids]).toEqual([6, [idIn(stderr)]]);
 });
 
 verifies('G7', 'a gateway posts the approvals that an ended process could not', async () => {
   const { state, url } = await receiver(503);
   const one = asking(url);
-  const { code, stderr } = await one.heddle(WRITE);
+  const { code, stderr } = await one.heddle(WRITE, { spawned: true });
   expect([code, state.ids]).toEqual([6, []]);
   state.status = 204;
   const up = await one.up();

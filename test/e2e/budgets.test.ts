@@ -20,7 +20,7 @@ verifies('G5', 'limits the cost of calls across processes, and shows spent and l
   writeFileSync(join(folder, 'heddle.json'), JSON.stringify(config));
   const write = ['call', 'notes.write', 'text=hi', 'path=a'];
   expect(await heddle(['stats', '--budgets'])).toMatchObject({ code: 0, stdout: '' });
-  for (let call = 0; call < 2; call++) expect(await heddle(write)).toMatchObject({ code: 0 });
+  for (const spawned of [true, false]) expect(await heddle(write, { spawned })).toMatchObject({ code: 0 });
   const refused = await heddle(write);
   expect(refused).toMatchObject({ code: 5, stdout: '' });
   expect(refused.stderr).toMatch(
