@@ -6,6 +6,7 @@ import { subjectOf } from '../catalog/subject.ts';
 import { configDigest } from '../config/config-digest.ts';
 import { requireRole } from '../core/call/caller.ts';
 import type { Caller, Target } from '../core/call.ts';
+import type { LeftCallOf } from '../govern/approvals/approve-call.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
 import type { BudgetOptions } from '../govern/limits/budget-windows.ts';
@@ -122,6 +123,7 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     hooks: hooksOf(parts, { openFlow: approvals, taints }),
     approvals,
     previewOf: previewsOf(parts),
+    leftCallOf: leftCallsOf(parts),
     reads: readStages({ ...view, notifications: parts.notified, clock: parts.clock }),
     clock: wallClock,
     taints,
@@ -133,6 +135,15 @@ const previewsOf =
   ({ builtIns }: Pick<RunningParts, 'builtIns'>): PreviewOf =>
   ({ facts, servers: [server] }) =>
     facts.builtin ? builtIns.find(({ name }) => name === server)?.preview : undefined;
+
+/** Finds the run that an equal call of a workflow has left. */
+const leftCallsOf =
+  (parts: RunningParts): LeftCallOf =>
+  async (call) => {
+    if (call.target.servers[0] !== 'workflow') return undefined;
+    const { leftCallOf } = await import('./runs/left-calls.ts');
+    return leftCallOf(parts, call);
+  };
 
 const outputChecksOf = (active: () => ActiveConfig) => (server: string) =>
   active().configs.get(server)?.entry?.outputCheck ?? 'flag';

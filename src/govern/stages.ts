@@ -2,6 +2,7 @@ import type { Call, DecidedCall, ResolvedCall, Stage } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import type { TraceLog } from '../store/trace-log.ts';
+import type { ApproveLookups } from './approvals/approve-call.ts';
 import { approve, type OpenApprovalFlow } from './approve.ts';
 import { audit } from './audit.ts';
 import { deadline } from './deadline.ts';
@@ -11,7 +12,6 @@ import { budget } from './limits/budget.ts';
 import type { BudgetOptions } from './limits/budget-windows.ts';
 import { type Permit, permit } from './permit.ts';
 import type { Taints } from './policy/taints.ts';
-import type { PreviewOf } from './preview-call.ts';
 import { type Rates, rateLimit } from './rate-limit.ts';
 import { recordIntent } from './record-intent.ts';
 import { type Subject, trace } from './trace.ts';
@@ -24,7 +24,7 @@ export interface ReadStages {
   readonly followUpdates: Stage<DecidedCall>;
 }
 
-export interface StageOptions {
+export interface StageOptions extends ApproveLookups {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
   /** Maps a call to the name under which it is traced; without it, the name that the caller wrote. */
@@ -38,8 +38,6 @@ export interface StageOptions {
   readonly hooks?: CurrentHooks;
   readonly reads: ReadStages;
   readonly approvals: OpenApprovalFlow;
-  /** Finds the preview of a tool, which approvers see; without it no tool has one. */
-  readonly previewOf?: PreviewOf;
   readonly clock?: Clock;
   /** The labels of sessions, if rules look at them. */
   readonly taints?: Taints;
@@ -65,6 +63,7 @@ export function stages({
   reads: { cache, coalesce, followUpdates },
   approvals,
   previewOf,
+  leftCallOf,
   clock = Date.now,
   taints,
 }: StageOptions): Stages {
@@ -73,7 +72,7 @@ export function stages({
     resolved: [rateLimit(rates), budget(budgets), hookStage(currentHooks), validateInput()],
     permit: permit({ decide, log, clock, taints }),
     decided: [
-      ...[approve(approvals, previewOf), recordIntent(log, { clock, taints }), deadline()],
+      ...[approve(approvals, { previewOf, leftCallOf }), recordIntent(log, { clock, taints }), deadline()],
       ...[cache, coalesce, followUpdates],
     ],
   };

@@ -158,3 +158,19 @@ verifies(
     expect(bank.calls).toEqual([]);
   },
 );
+
+verifies('G7', 'needs no second approval of a workflow to get the result of the run that it began', async () => {
+  const { bank, setting } = await settingOf(pay, { permissions: { ask: [NAME] } });
+  const gateway = await gatewayUnderTest(setting);
+  const [client, other] = [await clientOf(gateway, KEYS.ada), await clientOf(gateway, KEYS.bo)];
+  const call = async () => JSON.stringify(await client.call(NAME, { to: 'Cy' }));
+  expect(await call()).toContain('APPROVAL_PENDING');
+  expect(await runsOf(gateway)).toEqual([]);
+  await approveAll(gateway);
+  expect(await call()).toContain('began the run');
+  expect(JSON.stringify(await other.call(NAME, { to: 'Cy' }))).not.toContain('began the run');
+  await approveAll(gateway);
+  expect(JSON.parse(await call())).toMatchObject({ structuredContent: { paid: 'Cy' } });
+  expect(await call()).not.toContain('began the run');
+  expect([(await runsOf(gateway)).length, bank.calls.length]).toEqual([1, 1]);
+});

@@ -2,7 +2,7 @@ import type { Continuation, InputRequest, JsonObject, ResolvedCall, Result } fro
 import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
-import type { LeftRuns } from './left-runs.ts';
+import { hasTask, type LeftRuns } from './left-runs.ts';
 import { ofEarlierCall, runResult, runWorking, taskContinuation, taskOf, unknownRunTask } from './run-answer.ts';
 import type { RunCallers } from './run-caller.ts';
 import { progressReporter } from './run-progress.ts';
@@ -114,10 +114,6 @@ function runReader({ watch: { journal }, isOwn }: Pick<CallWorkflowOptions, 'wat
 }
 
 type Limit = ReturnType<LeftRuns['limit']>;
-
-/** Returns true if the caller gets the run as a task. */
-const hasTask = ({ acceptsTask, isClientWaiting, continuation }: ResolvedCall): boolean =>
-  continuation?.kind === 'task' || (acceptsTask === true && !isClientWaiting);
 
 /** Returns the run that a continuation is about. */
 function runOf(continuation: Continuation | undefined): string | undefined {

@@ -49,11 +49,7 @@ export function leftRuns(options: LeftRunsOptions): LeftRuns {
   }
 
   return {
-    async find(call) {
-      const { caller } = call;
-      for (const run of await journal.leftBy(caller.id, digestOf(call))) if (await isOwn(caller, run)) return run;
-      return undefined;
-    },
+    find: (call) => findLeftRun({ journal, isOwn }, call),
     limit(call) {
       // One for all waits of the call: its client waits for the whole.
       let deadline: number | undefined;
@@ -68,6 +64,20 @@ export function leftRuns(options: LeftRunsOptions): LeftRuns {
     },
   };
 }
+
+/** Finds the oldest run that an equal call of the same caller has left. */
+export async function findLeftRun(
+  { journal, isOwn }: { readonly journal: Pick<RunJournal, 'leftBy'>; readonly isOwn: RunCallers['isOwn'] },
+  call: ResolvedCall,
+): Promise<StoredRun | undefined> {
+  const { caller } = call;
+  for (const run of await journal.leftBy(caller.id, digestOf(call))) if (await isOwn(caller, run)) return run;
+  return undefined;
+}
+
+/** Returns true if the caller gets the run of a call as a task. */
+export const hasTask = ({ acceptsTask, isClientWaiting, continuation }: ResolvedCall): boolean =>
+  continuation?.kind === 'task' || (acceptsTask === true && !isClientWaiting);
 
 /** Returns the digest that equal calls of a caller have. */
 const digestOf = ({ target, input, caller }: ResolvedCall): string =>

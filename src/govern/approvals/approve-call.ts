@@ -1,11 +1,11 @@
 import type { ApprovalContinuation, PendingApproval, UsedApproval } from '../../core/call/approval.ts';
 import { approvalEnded } from '../../core/call/approval-ended.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { DecidedCall, Handler, InputResponses, Result } from '../../core/call.ts';
+import type { DecidedCall, Handler, InputResponses, Result, ServerContinuation } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
-import { refusedResult } from '../preview-call.ts';
+import { type PreviewOf, refusedResult } from '../preview-call.ts';
 import { alreadyUsed, cancelledCall, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { approvalKind, bindingOf, digestOf } from './binding.ts';
@@ -18,11 +18,21 @@ import { BY_FORM, deciderOf, mayApproveIn, stageProgress } from './stage-progres
 import { useStanding } from './standing-uses.ts';
 import { requireKnownEnd } from './unfinished-use.ts';
 
+/** Finds how a call goes on that an equal call of the same caller has left. To go on with it begins nothing. */
+export type LeftCallOf = (call: DecidedCall) => Promise<ServerContinuation | undefined>;
+
+/** Finds facts about calls that need an approval; without them no call has any. */
+export interface ApproveLookups {
+  /** Finds the preview of a tool, which approvers see. */
+  readonly previewOf?: PreviewOf | undefined;
+  readonly leftCallOf?: LeftCallOf | undefined;
+}
+
 /** Lets a call that needs an approval pass if it has one; else returns `waiting`, a form, or throws. */
 export async function approveCall(
   call: DecidedCall,
   next: Handler<DecidedCall>,
-  { flow, previewOf }: Pick<ApprovingCall, 'flow' | 'previewOf'>,
+  { flow, previewOf, leftCallOf }: Pick<ApprovingCall, 'flow'> & ApproveLookups,
 ): Promise<Result> {
   const { continuation } = call;
   if (continuation && continuation.kind !== 'approval') {
@@ -39,6 +49,8 @@ export async function approveCall(
     await settleUnneeded(found, 'The rules in force allow the call.', flow);
     return next(first);
   }
+  const left = await leftCall({ call: first, binding, flow, found }, leftCallOf);
+  if (left) return runApproved({ call: left.call, next, flow }, left.approval);
   const plan = await planOf(first, flow.settings().approvals, flow.clock());
   const approving: ApprovingCall = { call: first, next, plan, binding, inputResponses, flow, previewOf };
   const mayApproveItself = found !== undefined || call.target.facts.approval !== 'always';
@@ -49,6 +61,24 @@ export async function approveCall(
   if (own) return useApproval(own, approving);
   const covered = await coveredByStanding(approving, found);
   return covered ?? (found ? answered(found, sent, approving) : requested(approving));
+}
+
+/** Returns a call as the continuation of an equal one that used its approval and was left; undefined if there is none. */
+async function leftCall(
+  {
+    call,
+    binding,
+    flow,
+    found,
+  }: Pick<ApprovingCall, 'call' | 'binding' | 'flow'> & { readonly found?: StoredApproval | undefined },
+  leftCallOf: LeftCallOf | undefined,
+): Promise<{ readonly call: DecidedCall; readonly approval: UsedApproval } | undefined> {
+  if (found || !leftCallOf) return undefined;
+  const used = await flow.box.latest(binding);
+  const continuation = used?.status === 'used' ? await leftCallOf(call) : undefined;
+  return (
+    used && continuation && { call: { ...call, continuation }, approval: { id: used.id, how: 'approved', by: [] } }
+  );
 }
 
 /** Throws if the key of a waiting call was revoked, or its client cancelled it: no request was checked since. */
@@ -241,7 +271,10 @@ async function markUsed(id: string, callId: string, { apply, runner }: ApprovalF
   }
 }
 
-async function runApproved({ call, next, flow }: ApprovingCall, approval: UsedApproval): Promise<Result> {
+async function runApproved(
+  { call, next, flow }: Pick<ApprovingCall, 'call' | 'next' | 'flow'>,
+  approval: UsedApproval,
+): Promise<Result> {
   const result = await next({ ...call, approval });
   return approval.id === undefined ? result : withNewProof(result, { id: approval.id, call, flow });
 }

@@ -127,14 +127,7 @@ export async function approvalBench(caller: Caller = ada, shared?: RealStore): P
   const closing = audit(store.audit);
   const recordOutcome: Stage<DecidedCall> = (call, next) => closing(call, () => next(call));
   const handler = compose(
-    [
-      recordOutcome,
-      approve(
-        async () => bench.flow,
-        () => bench.preview,
-      ),
-      recordIntent(store.audit),
-    ],
+    [recordOutcome, approve(async () => bench.flow, { previewOf: () => bench.preview }), recordIntent(store.audit)],
     (call) => {
       bench.reached.push(call);
       return bench.invoke(call);
