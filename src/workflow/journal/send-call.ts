@@ -217,11 +217,20 @@ async function outcomeOf(
   const facts = { isRepeatable, isReadOnly: target?.facts.readOnly ?? false, endedAt: clock() };
   const { tool, timeoutMs } = sending.call;
   if (abortedBy) {
+    await cancelChild(context, sending).catch(() => {}); // Without a store this end cannot be written either.
     const code = abortedBy === 'timeout' ? 'TIMEOUT' : 'CANCELLED';
     return { kind: 'end', end: abortedEnd({ code, tool, timeoutMs }, { ...facts, wasSent: true }) };
   }
   const isUnknown = HeddleError.is(thrown) && thrown.code === 'OUTCOME_UNKNOWN';
   return isUnknown && !isRepeatable ? { kind: 'doubt' } : { kind: 'end', end: failedEnd(thrown, facts) };
+}
+
+/** Cancels the run that an aborted call began. A cancelled task needs its tool, which a restarted program may lack. */
+async function cancelChild({ run, caller, parts: { journal } }: RunContext, { path, callId }: StepSending) {
+  const child = await journal.ofCall(caller.id, callId);
+  if (!child || ENDED_STATUSES.includes(child.status)) return;
+  const detail = { reason: `The step ${path} of the run ${run.id} has ended.` };
+  await journal.signal(child.id, { kind: 'cancel', by: caller.id, detail });
 }
 
 /** Looks up the tool of a call; undefined if it does not exist any more. */

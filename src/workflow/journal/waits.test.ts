@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
+import { HeddleError } from '../../core/errors.ts';
 import type { text } from '../../core/fixtures.ts';
 import type { Timer } from '../../core/time.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
@@ -111,6 +112,33 @@ describe('a run that a step begins', () => {
     void bench.advance(child);
     await until('the child goes on', () => bench.called(child).length === 1);
     expect(await bench.advance(run)).toEqual({ kind: 'suspended', wakeAt: time.now + 6000 });
+  });
+
+  verifies('W3', 'is cancelled at the timeout of its step, also while its tool is not known', async () => {
+    const { time, bench } = await timedBench();
+    const children: StoredRun[] = [];
+    bench.respond('write', async (call) => {
+      if (call.continuation) throw new HeddleError('NAME_UNKNOWN', 'The program has not registered it yet.');
+      const parent = { run: call.fence?.run ?? '', path: 'write' };
+      const child = await bench.create(aWorkflow([ASK, aCallStep('read')]), { parent, callId: call.id });
+      children.push(child);
+      return {
+        kind: 'working',
+        task: {},
+        continuation: { kind: 'task', server: 'workflow', taskId: child.id, pollMs: 1 },
+      };
+    });
+    const run = await bench.create(aWorkflow([{ ...aCallStep('write'), timeoutMs: 10_000 }]));
+    expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
+    time.pass(20_000);
+    const ended = bench.advance(run);
+    await until('the timer is set', () => time.timers.size > 0);
+    time.pass(0);
+    expect(await ended).toEqual({ kind: 'ended' });
+    expect(await bench.get(run)).toMatchObject({ error: { code: 'TIMEOUT' } });
+    const [child = run] = children;
+    expect(await bench.advance(child)).toEqual({ kind: 'ended' });
+    expect(await bench.get(child)).toMatchObject({ status: 'cancelled' });
   });
 });
 
