@@ -3,17 +3,17 @@ import type { Caller, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Change } from '../../core/records/server-status.ts';
 import type { Runs, Workflows } from '../../core/records/workflow-api.ts';
-import type { RunJournal } from '../../store/run-journal.ts';
 import type { FunctionServer } from '../../upstream/transports/connect-function.ts';
 import { auditedChanges } from '../audited-change.ts';
 import type { WantedRun } from '../runs/begin-run.ts';
 import { workflowCaller } from '../runs/call-workflow.ts';
+import { pickUpRuns } from '../runs/pick-up-runs.ts';
 import { openRunHost } from '../runs/run-host.ts';
 import { runSessions } from '../runs/run-sessions.ts';
 import { untilEnded, watchRuns } from '../runs/run-watch.ts';
 import { runsApi } from '../runs/runs-api.ts';
 import { connectNamedServers } from './named-servers.ts';
-import { type WorkflowLibrary, workflowLibrary } from './workflow-library.ts';
+import { workflowLibrary } from './workflow-library.ts';
 import type { WorkflowParts } from './workflow-parts.ts';
 import { workflowsApi } from './workflows-api.ts';
 
@@ -76,30 +76,6 @@ export function openWorkflows(parts: WorkflowParts): OpenWorkflows {
     pickUpRuns: () => pickUpRuns({ journal: store.runs, library, closing, engine: execution.engine }),
     close: execution.close,
   };
-}
-
-interface PickUpOptions {
-  readonly journal: RunJournal;
-  readonly library: WorkflowLibrary;
-  readonly closing: AbortSignal;
-  readonly engine: () => Promise<unknown>;
-}
-
-/** Opens the engine, which picks up runs, once there is a workflow or an open run. Without both it costs nothing. */
-async function pickUpRuns({ journal, library, closing, engine }: PickUpOptions): Promise<void> {
-  const isNeeded = async () => library.all().size > 0 || (await journal.list({ status: 'open', limit: 1 })).length > 0;
-  const found = Promise.withResolvers<void>();
-  const check = () =>
-    void isNeeded().then(
-      (needed) => needed && found.resolve(),
-      () => {},
-    ); // The next change checks again.
-  const ends = [journal.watch(check), library.watch(check)];
-  closing.addEventListener('abort', () => found.resolve(), { once: true });
-  check();
-  await found.promise;
-  for (const end of ends) end();
-  if (!closing.aborted) await engine();
 }
 
 /** Finds the facts of a tool in the shared catalog, by any name that a call accepts. */

@@ -4,7 +4,10 @@ import { RunInterrupted } from '../run/durable.ts';
 import { Activity } from './activity.ts';
 
 verifies('W5', 'an operation that waits does not end by an abort after its run was suspended', async () => {
-  const activity = new Activity(() => {});
+  const activity = new Activity(
+    () => {},
+    () => {},
+  );
   const event = Promise.withResolvers<void>();
   let isEnded = false;
   const operation = activity.operate(async () => {

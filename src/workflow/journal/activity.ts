@@ -1,4 +1,5 @@
 import { RunInterrupted } from '../run/durable.ts';
+import { isStoreFailure } from './store-failure.ts';
 
 /**
  * Counts the operations of one execution that work. When none does, `onQuiet` is called: those that are open wait, and
@@ -6,6 +7,7 @@ import { RunInterrupted } from '../run/durable.ts';
  */
 export class Activity {
   readonly #onQuiet: () => void;
+  readonly #onLost: () => void;
   readonly #waits = new Set<() => number | undefined>();
   readonly #open = new Set<(reason: RunInterrupted) => void>();
   readonly #idle = new Set<() => void>();
@@ -13,8 +15,10 @@ export class Activity {
   #isScheduled = false;
   #isInterrupted = false;
 
-  constructor(onQuiet: () => void) {
+  /** `onLost` is called when the store has refused an operation. */
+  constructor(onQuiet: () => void, onLost: () => void) {
     this.#onQuiet = onQuiet;
+    this.#onLost = onLost;
   }
 
   get isInterrupted(): boolean {
@@ -39,6 +43,10 @@ export class Activity {
       return await new Promise((resolve, reject) => {
         this.#open.add(reject);
         task()
+          .catch((thrown) => {
+            if (isStoreFailure(thrown)) this.#onLost();
+            throw thrown;
+          })
           .then(resolve, reject)
           .finally(() => this.#open.delete(reject));
       });

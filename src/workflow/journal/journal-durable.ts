@@ -100,7 +100,7 @@ function createContext(options: JournalDurableOptions): OwnContext {
   for (const { path, at, isOpen } of history.pauses) isOpen ? pauses.open(path, at) : pauses.close(path, at);
   isRead = true;
   tell(pauses.isOpen(''), history.pauses.at(-1)?.at ?? 0);
-  const activity = new Activity(onQuiet);
+  const activity = new Activity(onQuiet, onLost);
   const events = runEvents();
   const writer = runWriter({
     ...{ journal, fence, clock },

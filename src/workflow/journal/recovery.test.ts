@@ -46,6 +46,23 @@ describe('after a crash, a call', () => {
     expect(Number(starts[1]) - Number(starts[0])).toBeGreaterThanOrEqual(600_000);
   });
 
+  verifies('W5', 'that an outage of the store has refused is made in a later execution', async () => {
+    for (const code of ['STORE_UNAVAILABLE', 'AUDIT_UNAVAILABLE'] as const) {
+      const bench = await runBench(({ dispatch }) => ({
+        async dispatch(call) {
+          if (isDown) throw new HeddleError(code, 'The database is starting up.');
+          return dispatch(call);
+        },
+      }));
+      let isDown = true;
+      const run = await bench.create(aWorkflow([aCallStep('write')]));
+      expect(await bench.advance(run)).toEqual({ kind: 'lost' });
+      isDown = false;
+      expect(await bench.advance(run)).toEqual({ kind: 'ended' });
+      expect([(await bench.get(run)).status, bench.called(run)]).toEqual(['succeeded', ['write']]);
+    }
+  });
+
   verifies('W5', 'that may be repeated is sent again with the same id and key', async () => {
     const bench = await runBench();
     const cases = [

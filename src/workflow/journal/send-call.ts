@@ -15,6 +15,7 @@ import { eventKeys } from './events.ts';
 import type { RunContext } from './run-context.ts';
 import { abortedEnd, completeEnd, failedEnd, isRepeatableStep, WORKFLOW_SERVER } from './step-end.ts';
 import type { StepSending } from './step-sending.ts';
+import { isStoreFailure } from './store-failure.ts';
 import { orAborted, settledApproval } from './wait-for-person.ts';
 
 /** `doubt`: it is unknown whether the call happened, and it must not be repeated. */
@@ -210,7 +211,7 @@ async function outcomeOf(
   { thrown, abortedBy }: FailedSending,
 ): Promise<SendOutcome> {
   const { activity, onLost, clock } = context;
-  if (HeddleError.is(thrown) && thrown.code === 'RUN_LEASE_LOST') onLost();
+  if (isStoreFailure(thrown)) onLost();
   if (activity.isInterrupted || thrown instanceof RunInterrupted) throw new RunInterrupted();
   const target = await targetOfStep(context, sending);
   const isRepeatable = isRepeatableStep(sending.call, target);

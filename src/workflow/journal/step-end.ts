@@ -11,7 +11,7 @@ type Failed = Extract<StepEnd, { readonly ok: false }>;
 export const WORKFLOW_SERVER = 'workflow';
 
 /** Errors after which the same call may be sent again: it has reached no server. */
-const NEVER_SENT: readonly string[] = ['RATE_LIMITED', 'UPSTREAM_UNREACHABLE', 'AUDIT_UNAVAILABLE'];
+const NEVER_SENT: readonly string[] = ['RATE_LIMITED', 'UPSTREAM_UNREACHABLE'];
 const MAY_HAVE_ACTED: readonly string[] = ['OUTCOME_UNKNOWN', 'CALL_CANCELLED', 'INTERNAL'];
 
 /** Returns true if a call may be sent again: by the step, or by the facts of its tool. */

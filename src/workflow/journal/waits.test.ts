@@ -38,6 +38,24 @@ async function timedBench() {
   return { time, bench };
 }
 
+verifies('W5', 'an approval that the store could not take is requested in a later execution', async () => {
+  let isDown = true;
+  const bench = await runBench(({ approvals }) => ({
+    approvals: {
+      ...approvals,
+      async request(step) {
+        if (isDown) throw new HeddleError('STORE_UNAVAILABLE', 'The database is starting up.');
+        return approvals.request(step);
+      },
+    },
+  }));
+  const run = await bench.create(aWorkflow([ASK]));
+  expect(await bench.advance(run)).toEqual({ kind: 'lost' });
+  isDown = false;
+  expect(await bench.advance(run)).toMatchObject({ kind: 'suspended' });
+  expect(bench.requested).toHaveLength(1);
+});
+
 describe('a wait', () => {
   verifies('W3', 'of more than 2 s suspends the run until its time, and leaves no timer', async () => {
     const { time, bench } = await timedBench();
