@@ -208,8 +208,9 @@ describe('stats', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
     });
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'done' }] } });
-    const { servers } = JSON.parse((await heddle(['stats', '--json'])).stdout);
-    expect(servers).toMatchObject([{ name: 'wiki', live: { totalCalls: 1, successRate: 1 } }]);
+    // The gateway stores the call a moment after its response.
+    const servers = async () => JSON.parse((await heddle(['stats', '--json'])).stdout).servers;
+    await expect.poll(servers).toMatchObject([{ name: 'wiki', live: { totalCalls: 1, successRate: 1 } }]);
     expect((await heddle(['stats'])).stdout).toMatch(/ NOW\nwiki [^\n]* 100 % ok, [\d.]+ m?s\n/);
   });
 
