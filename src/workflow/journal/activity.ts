@@ -1,5 +1,11 @@
+import { HeddleError } from '../../core/errors.ts';
 import { RunInterrupted } from '../run/durable.ts';
-import { isStoreFailure } from './store-failure.ts';
+
+const STORE_FAILURES: readonly string[] = ['RUN_LEASE_LOST', 'STORE_UNAVAILABLE', 'AUDIT_UNAVAILABLE'];
+
+/** Tests whether the store has refused an operation. Such an error is not the end of a step: a later execution goes on. */
+export const isStoreFailure = (thrown: unknown): boolean =>
+  HeddleError.is(thrown) && STORE_FAILURES.includes(thrown.code);
 
 /**
  * Counts the operations of one execution that work. When none does, `onQuiet` is called: those that are open wait, and

@@ -9,13 +9,13 @@ import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
 import { traceparentBelow } from '../../core/traceparent.ts';
 import { RunInterrupted, type StepEnd } from '../run/durable.ts';
+import { isStoreFailure } from './activity.ts';
 import { type CallAborter, callAborter } from './call-aborter.ts';
 import { IDEMPOTENCY_META, idempotencyKeyOf } from './call-ids.ts';
 import { eventKeys } from './events.ts';
 import type { RunContext } from './run-context.ts';
 import { abortedEnd, completeEnd, failedEnd, isRepeatableStep, WORKFLOW_SERVER } from './step-end.ts';
 import type { StepSending } from './step-sending.ts';
-import { isStoreFailure } from './store-failure.ts';
 import { orAborted, settledApproval } from './wait-for-person.ts';
 
 /** `doubt`: it is unknown whether the call happened, and it must not be repeated. */
