@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { type AuditTable, idsOf, WINDOW } from './read-audit.ts';
 
-// Lowest priority alone doubled the latency of calls on two cores. A busy writer leaves a twentieth of the time to the
+// Lowest priority alone doubled the latency of calls on two cores. A busy writer leaves a fortieth of the time to the
 // reader, one with few records a half.
-const MAX_PAUSE_RATIO = 19;
+const MAX_PAUSE_RATIO = 39;
 const RECORDS_PER_SECOND_AND_RATIO = 100;
 const MAX_PAUSE_MS = 200;
 /** Ids of one read while records are written: a call that waits for the core or the disk then waits well under 1 ms. */
