@@ -6,8 +6,8 @@ import { verifies } from '../requirements.ts';
 import { attend, openLedgerHeddle, startMissing } from '../servers/running-process.ts';
 import { checkRuns, exitOf, type LedgerStage, ledgerStage, startProcess } from './ledger-stage.ts';
 
-const RUNS = MEASURES ? 100 : 6;
-const KILLS = MEASURES ? 40 : 2;
+const RUNS = MEASURES ? 200 : 6;
+const KILLS = MEASURES ? 100 : 2;
 const TIMEOUT_MS = MEASURES ? 3_600_000 : undefined;
 
 interface Plan {
