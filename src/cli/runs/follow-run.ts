@@ -36,8 +36,8 @@ const QUIET_MS = 1000;
 const WORKFLOW_SERVER = 'workflow';
 
 /**
- * Shows the steps of a run and of the runs below it until it ends, in whichever process. Returns before that if it needs a person whom this
- * command cannot ask, and when the signal aborts.
+ * Shows the steps of a run and of the runs below it until it ends. Any process may execute it. Returns before that if it
+ * needs a person whom this command cannot ask, and when the signal aborts.
  */
 export async function followRun(followed: FollowedRun): Promise<FollowedEnd> {
   const { id, by, runs, progress, signal } = followed;

@@ -54,7 +54,18 @@ describe('a process with runs', () => {
     await expect(pickedUp({ engine })).rejects.toMatchObject({ code: 'DRIVER_MISSING' });
   });
 
-  verifies('W5', 'opens nothing after it was closed', async () => {
+  verifies('W5', 'opens nothing after it was closed, and looks at the store no more', async () => {
     expect(await pickedUp({ closing: AbortSignal.abort() })).toEqual({ opened: 0, pauses: [] });
+    const closing = new AbortController();
+    let looks = 0;
+    const list = () => {
+      looks++;
+      closing.abort();
+      return Promise.reject(new HeddleError('STORE_UNAVAILABLE', 'The store is closed.'));
+    };
+    const journal = { list, watch: () => () => {} };
+    expect(await pickedUp({ closing: closing.signal, journal })).toEqual({ opened: 0, pauses: [] });
+    await new Promise(setImmediate);
+    expect(looks).toBe(1);
   });
 });

@@ -25,12 +25,13 @@ export async function pickUpRuns({
   engine,
   timer = realTimer,
 }: PickUpOptions): Promise<void> {
+  if (closing.aborted) return;
   const isNeeded = async () => library.all().size > 0 || (await journal.list({ status: 'open', limit: 1 })).length > 0;
   const found = Promise.withResolvers<void>();
   const check = () =>
     void isNeeded().then(
       (needed) => needed && found.resolve(),
-      () => timer(RETRY_MS, check),
+      () => closing.aborted || timer(RETRY_MS, check),
     );
   const ends = [journal.watch(check), library.watch(check)];
   closing.addEventListener('abort', () => found.resolve(), { once: true });
