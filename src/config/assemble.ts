@@ -159,8 +159,7 @@ async function pluginsOf(
 ): Promise<readonly PluginReading[]> {
   if (plugins.length === 0) return [];
   const { readPlugins } = await import('./sources/plugins.ts');
-  const trusts = (file: string, digest: string) => trust.isTrusted(untrustedBundle(file, digest));
-  return readPlugins(plugins, { home, variables, trusts });
+  return readPlugins(plugins, { home, variables, trusts: (...bundle) => trust.isTrusted(untrustedBundle(...bundle)) });
 }
 
 interface FetchContext {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { zipOf } from '../../src/config/fixtures.ts';
+import { connector, servers, zipOf } from '../../src/config/fixtures.ts';
 import { openHeddle } from '../../src/index.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
@@ -145,4 +145,28 @@ it('a changed trust file trusts nothing', async () => {
   const file = join(home, 'trust.json');
   writeFileSync(file, readFileSync(file, 'utf8').slice(0, -5));
   expect(await heddle(['call', 'one.who'])).toMatchObject({ code: 3 });
+});
+
+verifies('C11', 'with --yes, trusts only what a review before it shows', async () => {
+  const { url } = await connector(servers({ mcpServers: { far: entry() } }));
+  const { heddle } = strange({
+    'heddle.json': { connectors: [{ name: 'corp', url }], workflows: { flow: './flow.json' }, mode: 'open' },
+    'flow.json': { name: 'flow', steps: [] },
+  });
+  const trusted = await heddle(['trust', '--yes']);
+  expect(trusted).toMatchObject({ code: 0 });
+  expect(trusted.stderr).toContain('Trusted: settings heddle.json, connector corp.\n');
+  expect(trusted.stderr).toContain('They name more that waits for trust: workflow flow.json, server far.');
+  expect(await heddle(['call', 'far.who'])).toMatchObject({ code: 3 });
+  expect((await heddle(['trust'])).stdout).toContain('server far would run');
+  await heddle(['trust', '--yes']);
+  expect(await heddle(['call', 'far.who'])).toMatchObject({ code: 0 });
+});
+
+verifies('C11', 'a name means the server, not a connector of the same name', async () => {
+  const { heddle } = strange({
+    '.mcp.json': { mcpServers: { github: entry() } },
+    'heddle.json': { connectors: [{ name: 'github', url: 'https://evil.example' }] },
+  });
+  expect((await heddle(['trust', 'github', '--yes'])).stderr).toBe('Trusted: server github.\n');
 });

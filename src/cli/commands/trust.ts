@@ -33,9 +33,14 @@ export const trust: Command = {
       return 0;
     }
     const code = await trustOnce(input, home);
-    // Trusted settings can name workflow files, which need trust of their own.
-    const isMore = code === 0 && input.positionals.length === 0 && !input.flag('json');
-    return isMore && (await readConfig()).untrusted.length > 0 ? trustOnce(input, home) : code;
+    if (code !== 0 || input.positionals.length > 0 || input.flag('json')) return code;
+    // Trusted settings can name workflow files, and trusted connectors servers. Those need trust of their own.
+    const { untrusted } = await readConfig();
+    if (untrusted.length === 0) return code;
+    if (!input.flag('yes')) return trustOnce(input, home);
+    const more = untrusted.map(({ thing }) => thing).join(', ');
+    notice(`They name more that waits for trust: ${more}. To see it, run \`heddle trust\`.`);
+    return code;
   },
 };
 
@@ -64,16 +69,21 @@ async function trustOnce(input: Input, home: string): Promise<number> {
 function chosen(untrusted: readonly Untrusted[], names: readonly string[]): readonly Untrusted[] {
   if (names.length === 0) return untrusted;
   return names.map((name) => {
-    const found = untrusted.find(({ thing }) => thing === `server ${name}` || thing.endsWith(` ${name}`));
+    const found =
+      untrusted.find(({ thing }) => thing === `server ${name}`) ??
+      untrusted.find(({ thing }) => nameIn(thing) === name);
     if (found) return found;
     const guess = closest(
       name,
-      untrusted.map(({ thing }) => thing.slice(thing.indexOf(' ') + 1)),
+      untrusted.map(({ thing }) => nameIn(thing)),
     );
     const fix = guess ? `Did you mean ${guess}?` : 'Run `heddle trust` to see what does.';
     throw new HeddleError('NAME_UNKNOWN', `Nothing named ${name} waits for trust.`, { fix });
   });
 }
+
+/** Returns the name of a thing without its kind. */
+const nameIn = (thing: string): string => thing.slice(thing.indexOf(' ') + 1);
 
 async function agrees(things: readonly Untrusted[]): Promise<boolean> {
   const whole = things.map(inText(process.stderr)).join('\n');

@@ -62,10 +62,13 @@ type TextReading = { readonly text: string } | { readonly reason: string };
 async function readText(file: string, found: Stats, maxBytes: number): Promise<TextReading> {
   // Reading a pipe or a device could wait forever.
   if (!found.isFile()) return { reason: `is ${found.isDirectory() ? 'a folder' : 'not a regular file'}` };
-  if (found.size > maxBytes) return { reason: `has ${found.size} bytes; the most Heddle reads is ${maxBytes}` };
+  if (found.size > maxBytes) return { reason: tooLarge(found.size, maxBytes) };
   const text = decode(await readFile(file));
-  return text === undefined ? { reason: 'is not UTF-8 text' } : { text };
+  return text === undefined ? { reason: NOT_TEXT } : { text };
 }
+
+const NOT_TEXT = 'is not UTF-8 text';
+const tooLarge = (size: number, maxBytes: number) => `has ${size} bytes; the most Heddle reads is ${maxBytes}`;
 
 /** Reads a text file of limited size, with its version just before. The reason of a failure is a phrase. */
 export async function readLimitedText(
@@ -87,6 +90,13 @@ export async function readLimitedText(
 export function readConfigText(file: string, text: string, parse: ParseText = parseDocument): FileReading {
   const document = parse(file, text);
   return 'root' in document ? { state: 'found', document } : { state: 'broken', problem: document };
+}
+
+/** Parses the bytes of a configuration file that is not on disk; `file` is the name in its problems. */
+export function readConfigBytes(file: string, bytes: Uint8Array): Document | Problem {
+  const text = bytes.length > MAX_BYTES ? undefined : decode(bytes);
+  if (text !== undefined) return parseDocument(file, text);
+  return unreadable(file, bytes.length > MAX_BYTES ? tooLarge(bytes.length, MAX_BYTES) : NOT_TEXT);
 }
 
 /** Returns the entry of `Config.files` for a file that was read. */
@@ -116,12 +126,16 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-function broken(file: string, reason: string): FileReading {
+const broken = (file: string, reason: string): FileReading => ({ state: 'broken', problem: unreadable(file, reason) });
+
+function unreadable(file: string, reason: string): Problem {
   const fix = 'Put a readable JSON file there, or remove it.';
-  const at = { file, line: 1, column: 1 };
   return {
-    state: 'broken',
-    problem: { level: 'error', code: 'CONFIG_INVALID', message: `${file} ${reason}.`, fix, at },
+    level: 'error',
+    code: 'CONFIG_INVALID',
+    message: `${file} ${reason}.`,
+    fix,
+    at: { file, line: 1, column: 1 },
   };
 }
 

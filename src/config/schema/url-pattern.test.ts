@@ -40,6 +40,9 @@ it.each([
   ['http://[0:0::1]:80/*', 'http://[::1]/x'],
   ['http://[::FFFF:127.0.0.1]/*', 'http://[::ffff:7f00:1]/x'],
   ['http://[fe80:*]:8080/*', 'http://[fe80::1]:8080/x'],
+  ['http://127.0.0.1/*', 'http://[::ffff:127.0.0.1]/x'],
+  ['http://[::ffff:169.254.169.254]/*', 'http://169.254.169.254/x'],
+  ['http://10.*/*', 'http://[::ffff:10.1.2.3]/x'],
   // A path, in any spelling.
   ['https://example.com/%61dmin*', 'https://example.com/admin/x'],
   ['https://example.com/%61dmin*', 'https://example.com/%61dmin/x'],
@@ -122,4 +125,14 @@ it('matches a pattern with many wildcards in linear time', async () => {
   await within(1000, () => {
     expect(matchesUrl(`https://h/${'*a'.repeat(500)}b`, `https://h/${'a'.repeat(5000)}`)).toBe(false);
   });
+});
+
+it.each([
+  ['http://127.0.0.1:*/*', 'http://0.0.0.0:8080/x'],
+  ['http://localhost:*/*', 'http://0.0.0.0:8080/x'],
+  ['http://[::1]:*/*', 'http://[::]:8080/x'],
+  ['http://127.*:*/*', 'http://[::ffff:0:0]:8080/x'],
+])('%s denies %s, which is another name of this machine, and does not allow it', (pattern, url) => {
+  expect(matchesUrl(pattern, url, 'deny')).toBe(true);
+  expect(matchesUrl(pattern, url, 'allow')).toBe(false);
 });

@@ -25,6 +25,7 @@ export function isUrlPattern(text: string): boolean {
  * A pattern without a port covers the default port of the URL's scheme; the host `*` without a port covers every port.
  * A pattern without a path covers all paths. A path without `*` is exact, query included.
  * A pattern that denies also covers its path with any query and with a slash at the end.
+ * A pattern that denies this machine also covers `0.0.0.0` and `[::]`.
  */
 export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'deny' = 'allow'): boolean {
   if (pattern === '*') return true;
@@ -33,7 +34,8 @@ export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'den
   const { scheme, host, port, path } = parsed;
   const url = new URL(text);
   const fitsPort = port === '' ? url.port === '' || /^\*+$/.test(host) : matchesGlob(port, portOf(url));
-  if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !matchesGlob(host, withoutDot(url.hostname)))
+  const hosts = effect === 'deny' ? namesOf(plainAddress(url.hostname)) : [plainAddress(url.hostname)];
+  if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !hosts.some((name) => matchesGlob(host, name)))
     return false;
   if (path === undefined || matchesGlob(path, plainPath(url) + decoded(url.search))) return true;
   return effect === 'deny' && matchesGlob(withoutSlash(path), withoutSlash(plainPath(url)));
@@ -54,7 +56,22 @@ const portOf = ({ port, protocol }: URL) => port || (DEFAULT_PORTS[protocol] ?? 
 /** Returns a host as the URL parser writes it: lower case, decoded, addresses in their shortest form. */
 function plainHost(name: string): string | undefined {
   if (name.includes('*')) return WILD_HOST.test(name) ? withoutDot(name.toLowerCase()) : undefined;
-  return URL.canParse(`http://${name}`) ? withoutDot(new URL(`http://${name}`).hostname) : undefined;
+  return URL.canParse(`http://${name}`) ? plainAddress(new URL(`http://${name}`).hostname) : undefined;
+}
+
+// The unspecified address connects to this machine, like its loopback addresses.
+const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
+const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
+const MAPPED = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
+
+const namesOf = (host: string): readonly string[] => (UNSPECIFIED.has(host) ? [host, ...LOOPBACK_NAMES] : [host]);
+
+/** Returns a parsed host in one spelling: without a dot at the end, and an IPv4 address in IPv6 as IPv4. */
+function plainAddress(hostname: string): string {
+  const [, high, low] = MAPPED.exec(hostname) ?? [];
+  if (high === undefined || low === undefined) return withoutDot(hostname);
+  const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return [first >> 8, first & 255, second >> 8, second & 255].join('.');
 }
 
 const withoutDot = (hostname: string) => hostname.replace(/\.$/, '');

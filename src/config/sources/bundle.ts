@@ -6,25 +6,35 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem } from '../config.ts';
 import type { Document } from '../document.ts';
-import { readConfigFile } from '../read/read-file.ts';
-import { readZip } from './read-zip.ts';
+import { readConfigBytes } from '../read/read-file.ts';
+import { readZip, type ZipFile } from './read-zip.ts';
 
 /** An unpacked `.mcpb` bundle. */
 export interface Bundle {
   /** The manifest, converted to a document with `mcpServers`. */
   readonly document: Document;
   readonly folder: string;
-  /** Values of its variables that the environment does not set. */
-  readonly defaults: Readonly<Record<string, string>>;
+  /** The variables of its own settings, each with its default. */
+  readonly settings: ReadonlyMap<string, string | undefined>;
+}
+
+/** The content of a bundle that the user agrees to. */
+export interface BundleContent {
+  /** The SHA-256 digest of the file. */
+  readonly digest: string;
+  readonly name: string;
+  /** Its server, as an entry of `mcpServers`. */
+  readonly entry: JsonObject;
 }
 
 const MAX_BYTES = 100 * 1024 * 1024;
+const MANIFEST = 'manifest.json';
 
 /** Opens an `.mcpb` file and reads its manifest. A trusted bundle is unpacked once, below `<home>/bundles`. */
 export async function openBundle(
   file: string,
   home: string,
-  trusts: (digest: string) => boolean,
+  trusts: (content: BundleContent) => boolean,
 ): Promise<Bundle | Problem> {
   try {
     const found = await stat(file);
@@ -32,13 +42,12 @@ export async function openBundle(
       throw unusable(`${file} is not a file of at most ${MAX_BYTES} bytes.`);
     const bytes = await readFile(file);
     const digest = createHash('sha256').update(bytes).digest('hex');
-    if (!trusts(digest)) return untrusted(file);
-    const folder = await unpackOnce(bytes, join(home, 'bundles', digest));
-    const manifest = await readConfigFile(join(folder, 'manifest.json'));
-    if (manifest.state === 'broken')
-      return { ...manifest.problem, at: { ...start(file), ...manifest.problem.at, file } };
-    if (manifest.state === 'absent') throw unusable(`${file} has no manifest.json.`);
-    return toBundle(file, folder, manifest.document);
+    const files = readZip(bytes);
+    const manifest = await readManifest(file, files);
+    if (!('root' in manifest)) return manifest;
+    const { name, entry, ...bundle } = toBundle(file, manifest);
+    if (!trusts({ digest, name, entry })) return untrusted(file);
+    return { ...bundle, folder: await unpackOnce(files, join(home, 'bundles', digest)) };
   } catch (thrown) {
     const { message, fix } = HeddleError.is(thrown)
       ? thrown
@@ -53,14 +62,20 @@ export async function openBundle(
   }
 }
 
-async function unpackOnce(bytes: Buffer, folder: string): Promise<string> {
+/** Reads the manifest in memory: what the user agrees to is shown before anything is unpacked. */
+async function readManifest(file: string, files: readonly ZipFile[]): Promise<Document | Problem> {
+  const found = files.find(({ name }) => name === MANIFEST);
+  if (found === undefined) throw unusable(`${file} has no ${MANIFEST}.`);
+  return readConfigBytes(file, await found.read());
+}
+
+async function unpackOnce(files: readonly ZipFile[], folder: string): Promise<string> {
   const bundles = dirname(folder);
   const done = await access(folder).then(
     () => true,
     () => false,
   );
   if (done) return folder;
-  const files = readZip(bytes);
   await mkdir(bundles, { recursive: true, mode: 0o700 });
   const temporary = await mkdtemp(join(bundles, '.unpacking-'));
   try {
@@ -80,7 +95,7 @@ async function unpackOnce(bytes: Buffer, folder: string): Promise<string> {
 
 const RUNNERS: Readonly<Record<string, string>> = { node: 'node', python: 'python3' };
 
-function toBundle(file: string, folder: string, manifest: Document): Bundle {
+function toBundle(file: string, manifest: Document): Omit<Bundle, 'folder'> & Omit<BundleContent, 'digest'> {
   const { name: title, server, user_config: userConfig } = manifest.root;
   const name = typeof title === 'string' ? title.replace(/[^A-Za-z0-9_-]+/g, '-') : '';
   if (name === '') throw unusable(`The manifest in ${file} has no \`name\`.`);
@@ -89,10 +104,10 @@ function toBundle(file: string, folder: string, manifest: Document): Bundle {
   const entry = mapText(entryOf(server), (text) =>
     text.replace(/\$\{user_config\.(\w+)\}/g, (_, key: string) => `\${${prefix}${key.toUpperCase()}}`),
   );
-  const defaults = Object.entries(isObject(userConfig) ? userConfig : {}).flatMap(([key, field]) => {
+  const settings = Object.entries(isObject(userConfig) ? userConfig : {}).map(([key, field]) => {
     const value = isObject(field) ? field.default : undefined;
     const simple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    return simple ? [[`${prefix}${key.toUpperCase()}`, String(value)] as const] : [];
+    return [`${prefix}${key.toUpperCase()}`, simple ? String(value) : undefined] as const;
   });
   const document: Document = {
     file,
@@ -100,10 +115,10 @@ function toBundle(file: string, folder: string, manifest: Document): Bundle {
     findings: [],
     locate: (path, part) => ({ ...manifest.locate(['server', 'mcp_config', ...path.slice(2)], part), file }),
   };
-  return { document, folder, defaults: Object.fromEntries(defaults) };
+  return { name, entry, document, settings: new Map(settings) };
 }
 
-function entryOf({ type, entry_point: entryPoint, mcp_config: config }: JsonObject): Json {
+function entryOf({ type, entry_point: entryPoint, mcp_config: config }: JsonObject): JsonObject {
   if (isObject(config)) {
     const { platform_overrides: overrides, ...rest } = config;
     const here = isObject(overrides) ? overrides[process.platform] : undefined;
@@ -114,6 +129,7 @@ function entryOf({ type, entry_point: entryPoint, mcp_config: config }: JsonObje
   return runner === undefined ? { command: path } : { command: runner, args: [path] };
 }
 
+function mapText<Value extends Json>(value: Value, change: (text: string) => string): Value;
 function mapText(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => mapText(item, change));

@@ -4,7 +4,7 @@ import type { Document } from '../document.ts';
 import { type Variables, withoutHeddleVariables } from '../read/expand.ts';
 import { type Layer, toLayer } from '../read/layer.ts';
 import { readConfigFile, sourceFile } from '../read/read-file.ts';
-import { openBundle } from './bundle.ts';
+import { type Bundle, type BundleContent, openBundle } from './bundle.ts';
 import type { PluginPath } from './sources.ts';
 
 export interface PluginReading {
@@ -17,7 +17,7 @@ export interface PluginOptions {
   readonly home: string;
   readonly variables: Variables;
   /** Tells whether the user trusts a bundle of the project, by its digest. */
-  readonly trusts: (file: string, digest: string) => boolean;
+  readonly trusts: (file: string, bundle: BundleContent) => boolean;
 }
 
 /** Reads the servers of plugins. An invalid plugin is a problem and does not affect the others. */
@@ -33,12 +33,12 @@ async function readFolder({ path, needsTrust }: PluginPath, { variables }: Plugi
   const source = sourceFile(file, 'plugin', reading);
   if (reading.state === 'broken') return { file: source, problem: reading.problem };
   if (reading.state === 'absent') return { file: source };
-  const layer = layerOf({ document: reading.document, folder: path, defaults: {} }, variables);
+  const layer = layerOf({ document: reading.document, folder: path, settings: new Map() }, variables);
   return { file: source, layer: { ...layer, needsTrust } };
 }
 
 async function readBundle({ path, needsTrust }: PluginPath, options: PluginOptions): Promise<PluginReading> {
-  const trusts = (digest: string) => !needsTrust || options.trusts(path, digest);
+  const trusts = (content: BundleContent) => !needsTrust || options.trusts(path, content);
   const bundle = await openBundle(path, options.home, trusts);
   const source = { file: path, scope: 'plugin' as const };
   if (!('document' in bundle)) return { file: { ...source, state: 'broken' }, problem: bundle };
@@ -48,11 +48,16 @@ async function readBundle({ path, needsTrust }: PluginPath, options: PluginOptio
 interface PluginContent {
   readonly document: Document;
   readonly folder: string;
-  readonly defaults: Readonly<Record<string, string>>;
+  readonly settings: Bundle['settings'];
 }
 
-function layerOf({ document, folder, defaults }: PluginContent, variables: Variables): Layer {
+function layerOf({ document, folder, settings }: PluginContent, variables: Variables): Layer {
   const own = { __dirname: folder, CLAUDE_PLUGIN_ROOT: folder, pathSeparator: '/' };
-  const env = { ...defaults, ...withoutHeddleVariables(variables, /^HEDDLE_PLUGIN_/).env, ...own };
+  const env = { ...withoutHeddleVariables(variables).env, ...settingsIn(settings, variables), ...own };
   return toLayer('plugin', { document, foreign: true, variables: { ...variables, env }, folder });
+}
+
+/** Returns the values of a bundle's own settings: those of the environment, else their defaults. */
+function settingsIn(settings: Bundle['settings'], { env }: Variables): Variables['env'] {
+  return Object.fromEntries([...settings].map(([name, value]) => [name, env[name] ?? value]));
 }

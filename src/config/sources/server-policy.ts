@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { PolicyVerdict, Problem, Scope, SourceLocation } from '../config.ts';
+import { helperCommand } from '../schema/helper-command.ts';
 import type { ServerEntry } from '../schema/schema.ts';
 import { matchesUrl } from '../schema/url-pattern.ts';
 
@@ -35,7 +36,9 @@ export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
   // Any name can be chosen freely, so a name rule counts only if no rule of the entry's own kind exists.
   const kinds = new Set<PolicyRule['kind'] | undefined>(allowed?.rules.map(({ kind }) => kind));
   return (server) => {
-    const denying = denied.find((rule) => matches(rule, server, 'deny') || isWritten(rule, server));
+    const denying = denied.find(
+      (rule) => matches(rule, server, 'deny') || isWritten(rule, server) || matchesHelper(rule, server),
+    );
     if (denying !== undefined) return { effect: 'block', rule: denying.key, at: denying.at };
     if (allowed === undefined) return { effect: 'allow', rule: 'nothing denies it', at };
     const nameCounts = !kinds.has(kindFor(server.entry));
@@ -44,7 +47,11 @@ export function judgeBy({ allowed, denied, at }: ServerPolicy): Judge {
         (rule.kind !== 'serverName' || nameCounts) && (matches(rule, server, 'allow') || isWritten(rule, server)),
     );
     const allowing = matching.find((rule) => unlistedVariables(rule, server).length === 0);
-    if (allowing !== undefined) return { effect: 'allow', rule: allowing.key, at: allowing.at };
+    if (allowing !== undefined) {
+      const refused = refusedHelper(allowed.rules, allowing, server);
+      const { key, at } = allowing;
+      return refused === undefined ? { effect: 'allow', rule: key, at } : { effect: 'block', rule: refused, at };
+    }
     const [nearest] = matching;
     if (nearest === undefined) return { effect: 'block', rule: 'allowedServers does not name it', at: allowed.at };
     return { effect: 'block', rule: describeUnlisted(nearest, server), at: nearest.at };
@@ -83,6 +90,25 @@ function describeUnlisted(rule: PolicyRule, server: Judged): string {
   const wanted = [...env, ...unlisted].map((name) => JSON.stringify(name)).join(', ');
   const reason = `${key.replace(/\.serverCommand$/, '')} allows this command, but its \`env\` does not list ${names}`;
   return `${reason} (to allow ${unlisted.length > 1 ? 'them' : 'it'}: \`"env": [${wanted}]\`)`;
+}
+
+/** Returns the command of an entry's `headersHelper`. It runs on this machine, like that of a local server. */
+function helperOf({ entry }: Judged): readonly string[] | undefined {
+  return 'headersHelper' in entry && entry.headersHelper !== undefined ? helperCommand(entry.headersHelper) : undefined;
+}
+
+function matchesHelper({ kind, value }: PolicyRule, server: Judged): boolean {
+  const helper = helperOf(server);
+  return kind === 'serverCommand' && helper !== undefined && sameArguments(value, helper);
+}
+
+/** Returns why the `headersHelper` of an allowed server is refused. A URL rule allows an address, never a command. */
+function refusedHelper(rules: readonly PolicyRule[], { kind, key }: PolicyRule, server: Judged): string | undefined {
+  const helper = helperOf(server);
+  if (helper === undefined || rules.some((rule) => matchesHelper(rule, server))) return undefined;
+  if (kind === 'serverName' && !rules.some((rule) => rule.kind === 'serverCommand')) return undefined;
+  const rule = `{"serverCommand": ${JSON.stringify(helper)}}`;
+  return `${key} allows this address, but no rule allows its \`headersHelper\` (to allow it: \`${rule}\`)`;
 }
 
 function matches({ kind, value }: PolicyRule, { name, entry }: Judged, effect: 'allow' | 'deny'): boolean {

@@ -107,3 +107,28 @@ verifies('C11', 'keeps a built-in of an untrusted project that is not restricted
   expect(settings.builtins.filesystem.enabled).toBe(true);
   expect(problems.map(({ message }) => message).join()).not.toContain('Until you trust it');
 });
+
+verifies('C11', 'shows the settings of an untrusted project as they are written', async () => {
+  const machine = await machineWith({
+    'project/heddle.json': {
+      builtins: {
+        filesystem: { allowedPaths: ['--token', '/'] },
+        database: {
+          connections: [
+            { name: 'a', type: 'postgres', url: 'postgres://u:hidden@db.example/a', allowFunctions: ['--token', 'f'] },
+            { name: 'b', type: 'mysql', host: 'db.example', database: 'b', username: 'u', password: 'hidden' },
+          ],
+        },
+      },
+      profiles: { secret: { auth: 'none' } },
+      gateway: { allowedOrigins: ['--token', 'https://evil.example'] },
+    },
+  });
+  const { untrusted: things } = await machine.load(untrusted);
+  const shown = things.flatMap(({ also }) => also).join('\n');
+  expect(shown).toContain('builtins.filesystem.allowedPaths: ["--token","/"]');
+  expect(shown).toContain('{"secret":{"auth":"none"}}');
+  expect(shown).toContain('["--token","https://evil.example"]');
+  expect(shown).toContain('"allowFunctions":["--token","f"]');
+  expect(shown).not.toContain('hidden');
+});

@@ -7,7 +7,6 @@ import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Config, Problem, ServerConfig, SourceLocation, Untrusted } from '../config.ts';
 import type { Layer, LayerSetting } from '../read/layer.ts';
 import type { LayerPolicy } from '../read/layer-policies.ts';
-import { redact } from '../read/redact.ts';
 import {
   NO_APPROVALS,
   NO_DATABASES,
@@ -17,6 +16,8 @@ import {
   type Substitute,
   substituteAt,
 } from '../read/strict-by-error.ts';
+import { helperCommand } from '../schema/helper-command.ts';
+import type { BundleContent } from './bundle.ts';
 import { trustHash } from './trust-book.ts';
 
 /** Checks things against the user's trust decisions, and collects those that are not trusted. */
@@ -98,7 +99,7 @@ export function withoutUntrusted(layer: Layer, trust: Trust, projectFolder: stri
   const texts = settings.map(({ path, value, written = value }) => ({ path, written }));
   const rules = policies?.map(({ rule }) => rule) ?? [];
   const lines = [
-    ...texts.map(({ path, written }) => `${path.join('.')}: ${JSON.stringify(redact(written))}`),
+    ...texts.map(({ path, written }) => `${path.join('.')}: ${JSON.stringify(withoutCredentials(path, written))}`),
     ...rules.map((rule) => `policies: ${JSON.stringify(rule)}`),
   ];
   const values = texts.map(({ path, written }) => [path.join('.'), written] as const);
@@ -134,6 +135,21 @@ interface WrittenSetting {
   readonly written: Json;
 }
 
+const CREDENTIALS = ['url', 'username', 'password'];
+
+/** Hides the credentials of database connections; the effects of the settings name their address. All else is shown. */
+function withoutCredentials(path: LayerSetting['path'], written: Json): Json {
+  if (!isConnections(path) || !Array.isArray(written)) return written;
+  return written.map((connection) => {
+    const hidden = isObject(connection) ? CREDENTIALS.filter((key) => connection[key] !== undefined) : [];
+    return isObject(connection)
+      ? { ...connection, ...Object.fromEntries(hidden.map((key) => [key, REDACTED])) }
+      : connection;
+  });
+}
+
+const isConnections = (path: LayerSetting['path']) => path.join('.') === 'builtins.database.connections';
+
 /** Names the commands and addresses of hooks: they run on this machine, or get the arguments of calls. */
 function hookRuns(settings: readonly WrittenSetting[]): string {
   const hooks = settings
@@ -148,7 +164,7 @@ function hookRuns(settings: readonly WrittenSetting[]): string {
 /** Names the databases that the settings would connect to. Each may get a credential of the user. */
 function connectionsIn(settings: readonly WrittenSetting[]): string {
   const connections = settings
-    .filter(({ path }) => path.join('.') === 'builtins.database.connections')
+    .filter(({ path }) => isConnections(path))
     .flatMap(({ written }) => (Array.isArray(written) ? written.filter(isObject) : []));
   const opened = connections.map((connection) => {
     const [name, type] = [connection.name, connection.type].map((text) => quoteCommand([String(text)]));
@@ -205,19 +221,22 @@ export function trustedServers(servers: Config['servers'], trust: Trust): Config
 
 // Shows the entry as it is written: values of variables and secrets must not be shown.
 function toThing({ name, entry, written = {}, at, everywhere }: ServerConfig): Untrusted {
+  const more = { ...(at && { at }), ...(everywhere && { everywhere }) };
+  return { thing: `server ${name}`, ...effectsOf(written, entry?.type === 'stdio'), hash: trustHash(written), ...more };
+}
+
+/** Describes what a server runs or connects to, and the other fields of its entry. */
+function effectsOf(written: JsonObject, isLocal: boolean): Pick<Untrusted, 'would' | 'also'> {
   const { command, args, url, ...others } = written;
   const argv = [command, ...(Array.isArray(args) ? args : [])].map(String);
-  const would =
-    entry?.type === 'stdio' ? `run ${quoteCommand(argv)}` : `${helperRun(written)}connect to ${String(url)}`;
-  const also = Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  const more = { ...(at && { at }), ...(everywhere && { everywhere }) };
-  return { thing: `server ${name}`, would, also, hash: trustHash(written), ...more };
+  const would = isLocal ? `run ${quoteCommand(argv)}` : `${helperRun(written)}connect to ${String(url)}`;
+  return { would, also: Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`) };
 }
 
 /** Names the command of a `headersHelper`: it runs on this machine, like that of a local server. */
 function helperRun({ headersHelper: helper }: JsonObject): string {
   if (helper === undefined) return '';
-  return `run ${quoteCommand(Array.isArray(helper) ? helper.map(String) : ['/bin/sh', '-c', String(helper)])} and `;
+  return `run ${quoteCommand(helperCommand(Array.isArray(helper) ? helper.map(String) : String(helper)))} and `;
 }
 
 /** Returns a connector of the project as a thing to trust. */
@@ -238,14 +257,17 @@ export function withoutUntrustedConnectors(layer: Layer, { untrusted }: Trust): 
   return { ...layer, connectors: layer.connectors.filter(({ name }) => !things.has(`connector ${name}`)) };
 }
 
-/** Returns a bundle of the project as a thing to trust, with the digest of its whole content. */
-export const untrustedBundle = (file: string, digest: string): Untrusted => ({
-  thing: `bundle ${basename(file)}`,
-  would: 'unpack it and run the server in it',
-  also: [`SHA-256 ${digest}`],
-  hash: digest,
-  at: { file, line: 1, column: 1 },
-});
+/** Returns a bundle of the project as a thing to trust, with its server and the digest of its whole content. */
+export function untrustedBundle(file: string, { digest, name, entry }: BundleContent): Untrusted {
+  const { would, also } = effectsOf(entry, entry.url === undefined);
+  return {
+    thing: `bundle ${basename(file)}`,
+    would: `unpack it and ${would}`,
+    also: [`server: ${name}`, ...also, `SHA-256 ${digest}`],
+    hash: digest,
+    at: { file, line: 1, column: 1 },
+  };
+}
 
 /** Truncates a command to 500 characters: every command prints the problem. `heddle trust` shows all of it. */
 const truncate = (would: string): string =>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { helperCommand } from '../../../config/schema/helper-command.ts';
 import { HeddleError, UpstreamError } from '../../../core/errors.ts';
 import { isObject, parseJson } from '../../../core/json.ts';
 import { runCommand } from '../../../process/run-command.ts';
@@ -65,7 +66,7 @@ const isSame = (one: Headers, other: Headers): boolean => JSON.stringify(one) ==
 
 async function runHelper(options: HeadersHelperOptions, signal: AbortSignal): Promise<Headers> {
   const { command: line, timeoutMs = HELPER_MS, watchdog } = options;
-  const [command = '', ...args] = typeof line === 'string' ? ['/bin/sh', '-c', line] : line;
+  const [command = '', ...args] = helperCommand(line);
   const request = { command, args, env: helperEnvironment(options), timeoutMs, maxBytes: MAX_BYTES, signal };
   const result = await runCommand(request, watchdog);
   if (signal.aborted)
