@@ -95,3 +95,22 @@ verifies(
   },
   60_000,
 );
+
+verifies(
+  'R7',
+  'concurrent calls and reads of one session use one process, also of a server that elicits without naming a call',
+  async () => {
+    const { port } = await gatewayUnderTest({ servers: { up: REFERENCE }, authenticate: byName });
+    for (const transport of ['http', 'ws'] as const) {
+      const ann = await open({ transport, url: `http://127.0.0.1:${port}/mcp`, token: `ann-${transport}` });
+      await ann.call('mcp__up__trigger-elicitation-request');
+      await ann.call('mcp__up__gzip-file-as-resource', GZIP);
+      void ann.call('mcp__up__trigger-long-running-operation', { duration: 120, steps: 1 }).catch(() => {});
+      expect((await ann.read(OWN)).contents).toHaveLength(1);
+      await ann.call('mcp__up__gzip-file-as-resource', { ...GZIP, name: 'second.gz' });
+      expect(await urisOf(ann)).toEqual(expect.arrayContaining([OWN, OWN.replace('own', 'second')]));
+      expect(JSON.stringify(await ann.call('mcp__up__trigger-elicitation-request'))).toContain('Ann Example');
+    }
+  },
+  60_000,
+);

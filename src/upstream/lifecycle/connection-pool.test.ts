@@ -71,24 +71,28 @@ verifies('T10', 'uses the shared connection for the sole user, and a private one
   expect(declared).toEqual([{ elicitation: { form: {}, url: {} } }, {}]);
 });
 
-verifies('T10', 'closes a private connection after 5 minutes, unless a call is in flight', async () => {
-  const answer = Promise.withResolvers<JsonObject>();
-  const { connectionFor, privateCount, time, tiny } = openPool({ answers: { 'tools/call': () => answer.promise } });
-  await connectionFor('idle', withCapabilities('form'));
-  const busy = await connectionFor('busy', withCapabilities('form'));
-  const sent = busy.send(callOf('busy', withCapabilities('form')));
-  await turn();
-  time.pass(240_000);
-  expect(privateCount()).toBe(2);
-  time.pass(90_000);
-  expect(privateCount()).toBe(1);
-  await tiny.transports[1]?.closed;
-  answer.resolve({ content: [] });
-  await sent;
-  time.pass(330_000);
-  expect(privateCount()).toBe(0);
-  await busy.closed;
-});
+verifies(
+  'T10',
+  'closes the private connection of a stateless client after 5 minutes, unless a call is in flight',
+  async () => {
+    const answer = Promise.withResolvers<JsonObject>();
+    const { connectionFor, privateCount, time, tiny } = openPool({ answers: { 'tools/call': () => answer.promise } });
+    await connectionFor('idle', withCapabilities('form'));
+    const busy = await connectionFor('busy', withCapabilities('form'));
+    const sent = busy.send(callOf('busy', withCapabilities('form')));
+    await turn();
+    time.pass(240_000);
+    expect(privateCount()).toBe(2);
+    time.pass(90_000);
+    expect(privateCount()).toBe(1);
+    await tiny.transports[1]?.closed;
+    answer.resolve({ content: [] });
+    await sent;
+    time.pass(330_000);
+    expect(privateCount()).toBe(0);
+    await busy.closed;
+  },
+);
 
 verifies('T10', 'opens a new private connection after one was lost', async () => {
   const { connectionFor, ready, tiny } = openPool();
@@ -140,6 +144,42 @@ verifies('T10', 'gives a server that sends unrelated requests one call per priva
   expect(others).toContain(await connectionFor('ada', withCapabilities('form')));
   expect(privateCount()).toBe(3);
 });
+
+verifies(
+  'T10',
+  'gives calls of one session, and calls without input requests, a connection that is in use',
+  async () => {
+    const { servers, connectionFor, tiny, privateCount } = openPool({ answers: { 'tools/call': never } });
+    const form = withCapabilities('form');
+    const inSession = (session: string) => {
+      const call = callOf('ada', form);
+      return { ...call, caller: { ...call.caller, session } };
+    };
+    const first = await servers.connectionFor('demo', inSession('one'), signal);
+    void first.send(inSession('one')).catch(() => {});
+    await until('it is in flight', () => tiny.requests.includes('tools/call'));
+    const elicitation = {
+      message: 'Who?',
+      requestedSchema: { type: 'object', properties: { who: { type: 'string' } } },
+    };
+    void tiny.transports[1]?.request('elicitation/create', elicitation, { deadlineMs: 120_000 }).catch(() => {});
+    await until('it has sent a request', () => first.sendsUnrelatedRequests());
+    expect(await servers.connectionFor('demo', inSession('one'), signal)).toBe(first);
+    const { capabilities, ...reading } = callOf('ada', form);
+    const caller = { ...reading.caller, ...(capabilities && { capabilities }) };
+    expect(await servers.connectionFor('demo', { ...reading, caller }, signal)).toBe(first);
+    const second = await servers.connectionFor('demo', inSession('two'), signal);
+    expect(second).not.toBe(first);
+    expect(await connectionFor('ada', form)).not.toBe(first);
+    expect(privateCount()).toBe(3);
+    // A call waits for the connection that a list opens.
+    const listing = callOf('ada', withCapabilities('form', 'url'));
+    const { caller: lister, capabilities: listed = NO_CAPABILITIES } = listing;
+    const list = servers.discoverTools('demo', { caller: lister, capabilities: listed }, signal);
+    await Promise.all([list, servers.connectionFor('demo', listing, signal)]);
+    expect(privateCount()).toBe(4);
+  },
+);
 
 verifies('R4', 'counts every new connection to a server, private ones included', async () => {
   const { connectionFor, servers, tiny } = openPool();

@@ -68,7 +68,7 @@ export interface OwnedConnectionPool extends ConnectionPool {
   statusFor(server: Server, caller: Caller): ServerStatus;
   /** Opens the private connections that have subscriptions and were lost. */
   restoreSubscribed(server: Server): void;
-  /** Closes private connections that have been idle for 5 minutes. */
+  /** Closes private connections that have been idle too long. */
   sweep(): void;
   /** Ends all private connections of a server: at once, or after the calls in flight. */
   endPrivate(server: Server, how: 'close' | 'drain'): Promise<void>;
@@ -118,7 +118,7 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
     using(name, signal, async (server) => {
       const { privately } = server;
       if (!privately.users || !user) return server.connect(signal);
-      const connection = await privates.open(privately, user, signal);
+      const connection = await privates.ensureOpen(privately, user, signal);
       await abortable(privates.ensureFeed(privately, user)?.listed ?? Promise.resolve(), signal);
       return connection;
     });
@@ -246,7 +246,7 @@ function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions)
     if (server?.connection?.agreement.era !== 'legacy' || server.usesShared(user)) return;
     const { privately, capabilityLists } = server;
     const isUnknown = !capabilityLists.listed(user.capabilities) && !privates.feedOf(privately, user);
-    if (isUnknown) await privates.open(privately, user, signal);
+    if (isUnknown) await privates.ensureOpen(privately, user, signal);
     await abortable(capabilityLists.listed(user.capabilities) ?? Promise.resolve(), signal);
   }
 

@@ -1,4 +1,4 @@
-import { canHandle } from '../../core/call/client-capabilities.ts';
+import { canHandle, hasAnyCapability } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities, ResolvedCall } from '../../core/call.ts';
 import type { LegacyCall, OpenInputRequest } from '../elicitation/pending-call.ts';
 
@@ -36,8 +36,10 @@ export function runningCalls(): RunningCalls {
     if (taskId !== undefined) return all.find(({ legacyCall }) => legacyCall.taskId === taskId);
     if (relatedRequestId !== undefined) return all.find(({ legacyCall }) => legacyCall.id === relatedRequestId);
     if (all.length > 0) isUnrelated = true;
-    const active = all.filter(({ legacyCall }) => legacyCall.isActive);
-    return active.find(({ legacyCall }) => !legacyCall.isWaitingForInput) ?? active[0] ?? all[0];
+    // A read gets no input requests, so a request belongs to another call.
+    const candidates = all.filter(({ capabilities }) => hasAnyCapability(capabilities));
+    const active = candidates.filter(({ legacyCall }) => legacyCall.isActive);
+    return active.find(({ legacyCall }) => !legacyCall.isWaitingForInput) ?? active[0] ?? candidates[0] ?? all[0];
   }
 
   return {

@@ -5,7 +5,7 @@ import type { Connection, ConnectOptions } from '../../connection.ts';
 import type { RefreshListsOptions } from '../refresh-lists.ts';
 import type { ServerDefinitions } from '../server-definitions.ts';
 import type { ServerOptions } from '../server-options.ts';
-import type { ConnectionOwner } from './private-connections.ts';
+import type { ConnectionOwner } from './private-connection.ts';
 import type { ServerUsers } from './server-users.ts';
 
 /** The parts of a server that its private connections need. */

@@ -5,7 +5,8 @@ import type { Connection } from '../../connection.ts';
 import { fakeTime, never, planOf, tinyServer } from '../../fixtures.ts';
 import { connectInMemory } from '../../transports/connect-in-memory.ts';
 import { callOf, turn } from '../fixtures.ts';
-import { type ConnectionOwner, PrivateConnections } from './private-connections.ts';
+import type { ConnectionOwner } from './private-connection.ts';
+import { PrivateConnections } from './private-connections.ts';
 
 const signal = new AbortController().signal;
 
@@ -63,21 +64,26 @@ verifies('T10', 'rejects a further connection instead of closing one with a subs
   expect([first, second, third].map((one) => connections.count(one))).toEqual([1, 1, 0]);
 });
 
-verifies('L7', 'keeps the idle connection of commands for an hour, that of a client for 5 minutes', async () => {
-  const time = fakeTime();
-  const connections = new PrivateConnections(time);
-  const demo = owner('demo');
-  const call = callOf('ada');
-  await connections.open(demo, call, signal);
-  await connections.open(demo, { ...call, caller: { id: 'local:ada', roles: ['owner'], via: 'cli' } }, signal);
-  await turn();
-  const countAfter = (ms: number) => {
-    time.pass(ms);
-    connections.sweep();
-    return connections.count(demo);
-  };
-  expect([countAfter(299_999), countAfter(1), countAfter(3_299_999), countAfter(1)]).toEqual([2, 1, 1, 0]);
-});
+verifies(
+  'L7',
+  'keeps the idle connection of commands and sessions for an hour, that of a stateless client for 5 minutes',
+  async () => {
+    const time = fakeTime();
+    const connections = new PrivateConnections(time);
+    const demo = owner('demo');
+    const call = callOf('ada');
+    await connections.open(demo, call, signal);
+    await connections.open(demo, { ...call, caller: { id: 'local:ada', roles: ['owner'], via: 'cli' } }, signal);
+    await connections.open(demo, { ...call, caller: { ...call.caller, id: 'bob', session: 'one' } }, signal);
+    await turn();
+    const countAfter = (ms: number) => {
+      time.pass(ms);
+      connections.sweep();
+      return connections.count(demo);
+    };
+    expect([countAfter(299_999), countAfter(1), countAfter(3_299_999), countAfter(1)]).toEqual([3, 2, 2, 0]);
+  },
+);
 
 it('rejects all waiting calls when an opening fails, and tries again after delayMs', async () => {
   const time = fakeTime();

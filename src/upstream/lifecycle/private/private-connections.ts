@@ -1,46 +1,20 @@
 import { abortable } from '../../../core/async/abortable.ts';
-import { type ConnectionUser, ownerOf, type PrivateUser, userKey } from '../../../core/call/private-user.ts';
+import { type ConnectionUser, ownerOf, userKey } from '../../../core/call/private-user.ts';
 import type { JsonObject } from '../../../core/call.ts';
 import { UpstreamError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/time.ts';
-import type { Connection, ConnectOptions } from '../../connection.ts';
+import type { Connection } from '../../connection.ts';
 import { type DrainingConnections, drainingConnections } from '../draining.ts';
-import type { ServerPlan } from '../plan-server.ts';
 import { type OpenFailures, openFailures } from './open-failures.ts';
+import {
+  type ConnectionOwner,
+  idleMsOf,
+  isBusy,
+  type PrivateConnection,
+  takesCallOf,
+  unclaimSoon,
+} from './private-connection.ts';
 import type { PrivateFeed } from './private-feed.ts';
-
-/** The events of a private connection. */
-export interface PrivateEvents {
-  readonly onNotification: ConnectOptions['onNotification'];
-  /**
-   * Takes a connection whose credential was refused out of use. Returns false if it was out of use before: the refusal
-   * is older than the last sign-in.
-   */
-  readonly onRefused: () => boolean;
-}
-
-/** The server that private connections belong to, and how to open one more. */
-export interface ConnectionOwner {
-  readonly name: string;
-  readonly plan: Pick<ServerPlan, 'reconnect' | 'local' | 'credentials'>;
-  openConnection(user: ConnectionUser, events: PrivateEvents): Promise<Connection>;
-  /** Begins to follow lists, subscriptions and notifications of a private connection. */
-  follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
-}
-
-interface PrivateConnection {
-  readonly owner: ConnectionOwner;
-  readonly openedFor: ConnectionUser;
-  readonly user: PrivateUser;
-  /** On the first connection of its user: lists and notifications come from that one only. */
-  feed: PrivateFeed | undefined;
-  readonly opening: Promise<Connection>;
-  connection: Connection | undefined;
-  openedAt: number;
-  /** The number of calls that were given this connection and are about to be sent. */
-  claims: number;
-  usedAt: number;
-}
 
 export interface PrivateConnectionsOptions {
   readonly clock: Clock;
@@ -58,9 +32,6 @@ const MAX_WITHOUT_PROCESS = 1000;
 // A user has one connection without a process. More are opened only for a server whose requests name no call.
 const MAX_OF_USER = 8;
 const NONE: readonly PrivateConnection[] = [];
-const IDLE_MS = 300_000;
-// A user at a terminal reads and thinks between two commands, and expects the same page of a browser.
-const COMMAND_IDLE_MS = 3_600_000;
 const NEVER = new AbortController().signal;
 
 /**
@@ -76,7 +47,7 @@ export class PrivateConnections {
   readonly #onOpened: (server: string) => void;
   readonly #entries = new Set<PrivateConnection>();
   readonly #byUser = new WeakMap<ConnectionOwner, Map<string, readonly PrivateConnection[]>>();
-  // Servers that once sent a request without saying during which call: each connection gets one call at a time.
+  // Servers that once sent a request without saying during which call: each connection gets calls of one client.
   readonly #unrelated = new WeakSet<ConnectionOwner>();
   readonly #draining = new WeakMap<ConnectionOwner, DrainingConnections>();
   readonly #failures: OpenFailures;
@@ -93,18 +64,24 @@ export class PrivateConnections {
   /** Returns an open connection of this user that takes one more call. */
   ready(owner: ConnectionOwner, user: ConnectionUser): Connection | undefined {
     const entry = this.#find(owner, user);
-    return entry?.connection && this.#take(entry, entry.connection);
+    return entry?.connection && this.#take(entry, entry.connection, user);
   }
 
-  /** Returns a connection of this user; opens one when there is none. An abort ends the wait, not the opening. */
+  /** Returns a connection for a call of this user; opens one when there is none. An abort ends the wait, not the opening. */
   async open(owner: ConnectionOwner, user: ConnectionUser, signal: AbortSignal): Promise<Connection> {
     for (;;) {
       const found = this.#find(owner, user);
-      const entry = found ?? this.#add(owner, user);
+      const entry = found ?? this.#add(owner, user, 'claimed');
       const connection = await abortable(entry.opening, signal);
-      const isTaken = found && this.#unrelated.has(owner) && isBusy(found);
-      if (!isTaken) return this.#take(entry, connection);
+      const isTaken = found && this.#unrelated.has(owner) && !takesCallOf(found, user);
+      if (!isTaken) return this.#take(entry, connection, user);
     }
+  }
+
+  /** Returns a connection of this user without the right to send a call on it; opens one when there is none. */
+  ensureOpen(owner: ConnectionOwner, user: ConnectionUser, signal: AbortSignal): Promise<Connection> {
+    const [first = this.#add(owner, user)] = this.#of(owner, user);
+    return abortable(first.opening, signal);
   }
 
   /** Returns an open connection of this user, without the right to send a call on it. */
@@ -130,7 +107,7 @@ export class PrivateConnections {
     return open?.feed;
   }
 
-  /** Drains connections without subscriptions that have been idle for 5 minutes; those of commands after an hour. */
+  /** Drains connections without subscriptions that have been idle for 5 minutes, or for an hour: see `idleMsOf`. */
   sweep(): void {
     const now = this.#clock();
     for (const entry of this.#entries) {
@@ -179,19 +156,20 @@ export class PrivateConnections {
   #find(owner: ConnectionOwner, user: ConnectionUser): PrivateConnection | undefined {
     for (const entry of this.#of(owner, user)) {
       if (entry.connection?.sendsUnrelatedRequests()) this.#unrelated.add(owner);
-      if (!this.#unrelated.has(owner) || !isBusy(entry)) return entry;
+      if (!this.#unrelated.has(owner) || takesCallOf(entry, user)) return entry;
     }
     return undefined;
   }
 
-  #take(entry: PrivateConnection, connection: Connection): Connection {
+  #take(entry: PrivateConnection, connection: Connection, { caller: { session } }: ConnectionUser): Connection {
     entry.usedAt = this.#clock();
+    entry.session = isBusy(entry) && entry.session !== session ? undefined : session;
     entry.claims++;
     unclaimSoon(entry);
     return connection;
   }
 
-  #add(owner: ConnectionOwner, openedFor: ConnectionUser): PrivateConnection {
+  #add(owner: ConnectionOwner, openedFor: ConnectionUser, claimed?: 'claimed'): PrivateConnection {
     this.#failures.check(owner, openedFor);
     this.#makeRoom(owner, openedFor);
     const opening = owner.openConnection(openedFor, {
@@ -202,7 +180,8 @@ export class PrivateConnections {
         return isInUse;
       },
     });
-    const unused = { feed: undefined, connection: undefined, openedAt: 0, claims: 1, usedAt: 0 };
+    const { session } = openedFor.caller;
+    const unused = { feed: undefined, connection: undefined, openedAt: 0, claims: claimed ? 1 : 0, session, usedAt: 0 };
     const entry: PrivateConnection = { owner, openedFor, user: ownerOf(openedFor), opening, ...unused };
     this.#insert(entry);
     opening.then(
@@ -211,7 +190,7 @@ export class PrivateConnections {
         this.#onOpened(owner.name);
         this.#failures.delete(owner, openedFor);
         entry.openedAt = entry.usedAt = this.#clock();
-        unclaimSoon(entry);
+        if (claimed) unclaimSoon(entry);
         this.#follow(entry);
         connection.closed.then(() => this.#lost(entry));
       },
@@ -236,7 +215,7 @@ export class PrivateConnections {
     const isWanted = entry.feed?.isWanted() && lived >= entry.owner.plan.reconnect.delayMs;
     this.#unfollow(entry);
     // A connection lost soon after it opened may be lost again: it is reopened with the next health check.
-    if (isWanted) this.open(entry.owner, entry.openedFor, NEVER).catch(() => {});
+    if (isWanted) this.ensureOpen(entry.owner, entry.openedFor, NEVER).catch(() => {});
   }
 
   /** Ends the feed of a connection; another connection of the same user takes its place. */
@@ -285,16 +264,8 @@ export class PrivateConnections {
   }
 }
 
-const isBusy = ({ connection, claims }: PrivateConnection) => claims > 0 || (connection?.inFlight() ?? 1) > 0;
-
-// A caller sends in the turn in which it gets a connection, and then counts as in flight.
-const unclaimSoon = (entry: PrivateConnection) => void setImmediate(() => entry.claims--);
-
 const full = (server: string, reason: string) =>
   new UpstreamError('UPSTREAM_UNREACHABLE', `No connection to ${server} can be opened for this call: ${reason}.`, {
     delivered: 'no',
     fix: 'Wait until a call in flight has ended, or end a resource subscription, then call again.',
   });
-
-const idleMsOf = ({ openedFor: { caller } }: PrivateConnection): number =>
-  caller.via === 'cli' ? COMMAND_IDLE_MS : IDLE_MS;

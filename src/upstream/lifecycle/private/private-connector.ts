@@ -4,7 +4,7 @@ import type { Era } from '../../../wire/mcp.ts';
 import type { Connection } from '../../connection.ts';
 import { canUseSharedConnection } from '../shared-connection.ts';
 import { connectFor, type PrivateConnector, type PrivateConnectorOptions } from './connect-for.ts';
-import type { PrivateEvents } from './private-connections.ts';
+import type { PrivateEvents } from './private-connection.ts';
 import { type PrivateFeed, privateFeed } from './private-feed.ts';
 import { userConnector } from './user-connector.ts';
 

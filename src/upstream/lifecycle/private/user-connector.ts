@@ -4,7 +4,7 @@ import { OWNER_PRINCIPAL, vaultPrincipal } from '../../../core/call/vault-princi
 import { HeddleError, UpstreamError } from '../../../core/errors.ts';
 import type { Connection } from '../../connection.ts';
 import { connectFor, type PrivateConnector, type PrivateConnectorOptions } from './connect-for.ts';
-import type { PrivateEvents } from './private-connections.ts';
+import type { PrivateEvents } from './private-connection.ts';
 import { privateFeed } from './private-feed.ts';
 import { type ServerUsers, serverUsers } from './server-users.ts';
 

@@ -1,0 +1,62 @@
+import type { ConnectionUser, PrivateUser } from '../../../core/call/private-user.ts';
+import type { Connection, ConnectOptions } from '../../connection.ts';
+import type { ServerPlan } from '../plan-server.ts';
+import type { PrivateFeed } from './private-feed.ts';
+
+/** The events of a private connection. */
+export interface PrivateEvents {
+  readonly onNotification: ConnectOptions['onNotification'];
+  /**
+   * Takes a connection whose credential was refused out of use. Returns false if it was out of use before: the refusal
+   * is older than the last sign-in.
+   */
+  readonly onRefused: () => boolean;
+}
+
+/** The server that private connections belong to, and how to open one more. */
+export interface ConnectionOwner {
+  readonly name: string;
+  readonly plan: Pick<ServerPlan, 'reconnect' | 'local' | 'credentials'>;
+  openConnection(user: ConnectionUser, events: PrivateEvents): Promise<Connection>;
+  /** Begins to follow lists, subscriptions and notifications of a private connection. */
+  follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
+}
+
+/** One private connection, with what decides whether it takes another call. */
+export interface PrivateConnection {
+  readonly owner: ConnectionOwner;
+  readonly openedFor: ConnectionUser;
+  readonly user: PrivateUser;
+  /** On the first connection of its user: lists and notifications come from that one only. */
+  feed: PrivateFeed | undefined;
+  readonly opening: Promise<Connection>;
+  connection: Connection | undefined;
+  openedAt: number;
+  /** The number of calls that were given this connection and are about to be sent. */
+  claims: number;
+  /** The session of all calls in flight; undefined if they are of several, or have none. */
+  session: string | undefined;
+  usedAt: number;
+}
+
+const IDLE_MS = 300_000;
+// A user reads and thinks between two commands or messages, and expects the same page of a browser.
+const SESSION_IDLE_MS = 3_600_000;
+
+/** Returns how long a connection may be idle: longer for a command or a client with a session, which expect to go on. */
+export const idleMsOf = ({ openedFor: { caller } }: PrivateConnection): number =>
+  caller.via === 'cli' || caller.session !== undefined ? SESSION_IDLE_MS : IDLE_MS;
+
+export const isBusy = ({ connection, claims }: PrivateConnection): boolean =>
+  claims > 0 || (connection?.inFlight() ?? 0) > 0;
+
+/**
+ * Tests whether a connection takes one more call if its server sends requests that name no call. It does if it is idle,
+ * if the call gets no input requests, or if all calls in flight are of its session: the same client gets the request.
+ */
+export function takesCallOf(entry: PrivateConnection, { caller: { session }, capabilities }: ConnectionUser): boolean {
+  return !isBusy(entry) || capabilities === undefined || (session !== undefined && entry.session === session);
+}
+
+// A caller sends in the turn in which it gets a connection, and then counts as in flight.
+export const unclaimSoon = (entry: PrivateConnection): void => void setImmediate(() => entry.claims--);
