@@ -199,3 +199,10 @@ it('withPlainNumbers replaces raw numbers in copies at any depth', () => {
 it('distinguishes raw numbers in canonical JSON by their digits', () => {
   expect(canonicalJson(exact('{"b":1,"a":9007199254740993}'))).toBe('{"a":9007199254740993,"b":1}');
 });
+
+verifies('P6', 'refuses more numbers than it compares, and compares no long ones', () => {
+  const [short, long] = ['0.5e101', `1000000000000000.${'0'.repeat(380)}1`];
+  expect(() => exact(`[${Array(100_001).fill(short).join()}]`)).toThrow('more than 100000 numbers');
+  expect(exact(`[${Array(1000).fill(short).join()}]`)).toEqual(Array(1000).fill(0.5e101));
+  expect(JSON.stringify(exact(`[${long}]`))).toBe(`[${long}]`);
+});

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from './call.ts';
 import { endOfString } from './end-of-string.ts';
 import { HeddleError } from './errors.ts';
+import { isKey, parseKeys } from './escaped-keys.ts';
 import { isRawNumber, parseExact } from './exact-numbers.ts';
 
 export interface JsonLimits {
@@ -24,8 +25,6 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-const SPACE = 0x20;
-const COLON = 0x3a;
 
 /** Parses text from outside. Throws INPUT_INVALID when it is not JSON or breaks the limits. */
 export function parseJson(text: string, limits: JsonLimits = {}): Json {
@@ -33,22 +32,20 @@ export function parseJson(text: string, limits: JsonLimits = {}): Json {
   if (text.length > maxChars) throw refused(`it has ${text.length} characters, and ${maxChars} are allowed`);
   const written = keys === 'unique' ? countWrittenKeys(text) : undefined;
   // Checked before parsing, which takes 1 µs for each new name.
-  if (written && written.count > maxNames && hasMoreNames(text, maxNames)) {
+  if (written !== undefined && written > maxNames && hasMoreNames(text, maxNames)) {
     throw refused(`it has more than ${maxNames} different keys`);
   }
   let value: Json;
   try {
-    value = limits.numbers === 'exact' ? parseExact(text) : JSON.parse(text);
+    value = limits.numbers === 'exact' ? parseExact(text) : parseKeys(text);
   } catch (cause) {
     throw refused(cause instanceof Error ? cause.message : 'it cannot be parsed', cause);
   }
   // A text this short cannot be too deep.
   if (keys === 'any' && text.length <= 2 * maxDepth) return value;
   const kept = countKeys(value, 1, { maxDepth, refuseProto: keys === 'unique' });
-  // A key written twice is kept once, so counting is enough. Not with escapes in keys: one may then be spelt in two ways,
-  // and V8 takes an escaped key for another one when it has seen objects of a similar shape.
-  const isCertain = !written || (!written.hasEscapes && written.count === kept);
-  const twice = isCertain ? undefined : findRepeatedKey(text);
+  // A key written twice is kept once, also in two spellings, so counting is enough.
+  const twice = written === undefined || written === kept ? undefined : findRepeatedKey(text);
   if (twice !== undefined) throw refused(`the key "${twice}" is written twice in one object`);
   return value;
 }
@@ -89,26 +86,17 @@ function countKeys(value: Json, depth: number, limits: KeyLimits): number {
   return count;
 }
 
-interface WrittenKeys {
-  readonly count: number;
-  readonly hasEscapes: boolean;
-}
-
 /** Counts the keys in a text that may be JSON: the strings that a colon follows. */
-function countWrittenKeys(text: string): WrittenKeys {
+function countWrittenKeys(text: string): number {
   const isEscapedText = text.includes('\\');
   let count = 0;
-  let hasEscapes = false;
   for (let start = text.indexOf('"'); start >= 0; ) {
     const end = isEscapedText ? endOfString(text, start) : text.indexOf('"', start + 1);
     if (end < 0) break;
-    if (isKey(text, end)) {
-      count++;
-      hasEscapes ||= isEscapedText && text.slice(start, end).includes('\\');
-    }
+    if (isKey(text, end)) count++;
     start = text.indexOf('"', end + 1);
   }
-  return { count, hasEscapes };
+  return count;
 }
 
 /** Returns true if a text has more different keys than allowed. Two spellings of one key count as two. */
@@ -121,13 +109,6 @@ function hasMoreNames(text: string, maxNames: number): boolean {
     start = text.indexOf('"', end + 1);
   }
   return names.size > maxNames;
-}
-
-/** Returns true if a colon follows the string that ends here. */
-function isKey(text: string, end: number): boolean {
-  let next = end + 1;
-  while (text.charCodeAt(next) <= SPACE) next++;
-  return text.charCodeAt(next) === COLON;
 }
 
 // Not a regular expression: one that reads escapes overflows the stack on a long string.

@@ -1,5 +1,6 @@
 import { ROLES } from '../core/call/caller.ts';
 import type { JsonObject, Role } from '../core/call.ts';
+import { parseKeys } from '../core/escaped-keys.ts';
 import type { StoredApiKey } from '../core/records/api-key.ts';
 import type { AuditEntry } from '../core/records/audit-entry.ts';
 import type { AuditRecord } from './audit-log.ts';
@@ -169,7 +170,7 @@ function toObject(text: string): JsonObject {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseKeys(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { parseKeys } from '../../core/escaped-keys.ts';
 import type { AuditSearch } from '../../core/records/audit-entry.ts';
 import { type SqlStatement, type SqlValue, sql } from '../statements.ts';
 import type { AuditRow } from '../tables.ts';
@@ -39,7 +40,7 @@ function hasText({ call_id, phase, caller, via, name, detail }: AuditRow, wanted
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseKeys(text);
   } catch {
     return undefined; // A damaged record matches no value.
   }
