@@ -13,3 +13,10 @@ export function patternSize(source: string): number {
   }
   return single * groups;
 }
+
+// A match costs this many steps besides those of its text.
+const STEPS_PER_MATCH = 50;
+
+/** Returns an upper bound of the steps of a match. Before and after each character it visits each instruction at most once. */
+export const matchSteps = (text: string, instructions: number): number =>
+  (text.length + 1) * instructions + STEPS_PER_MATCH;
