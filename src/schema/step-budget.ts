@@ -12,7 +12,7 @@ export interface StepBudget {
 export class OverBudget extends Error {}
 
 const MAX_STEPS = 3_000_000;
-// A pattern step takes up to 60 ns, and less than 30 ns in most patterns.
+// A pattern step takes up to 60 ns once V8 has optimised the engine, and less than 30 ns in most patterns.
 const MAX_PATTERN_STEPS = 6_000_000;
 
 /** Counts the steps of one check: about 300 ms at most, and up to 360 ms for its patterns. */
