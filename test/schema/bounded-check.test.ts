@@ -22,3 +22,16 @@ verifies('G4', 'counts the instructions that a pattern visits in an empty text',
   expect(await within(2_000, () => attempt(optional, empty))).toEqual(tooLarge('matching patterns'));
   expect(attempt(of({ items: { pattern: '^[a-z]*$' } }), empty)).toBeUndefined();
 });
+
+verifies('G4', 'refuses an $id, a URI or a reference of more than 2,048 characters', () => {
+  const long = 'a'.repeat(2_049);
+  const many = Object.fromEntries(list(20, (at) => [`d${at}`, { $id: `?${at}` }]));
+  const tooLong: readonly JsonObject[] = [
+    { $id: `https://x/${long}`, type: 'object', $defs: many },
+    { $id: `https://x/${'a'.repeat(1_500)}/`, $defs: { one: { $id: 'b'.repeat(1_500) } } },
+    of({ $ref: `#/$defs/${long}` }, { $defs: { [long]: {} } }),
+  ];
+  const refused = { code: 'TOOL_INVALID', message: expect.stringContaining('longer than 2048 characters') };
+  for (const schema of tooLong) expect(attempt(schema, { a: 1 })).toEqual(expect.objectContaining(refused));
+  expect(attempt({ $id: `https://x/${'a'.repeat(1_500)}`, $defs: many }, {})).toBeUndefined();
+});
