@@ -35,3 +35,14 @@ verifies('G4', 'refuses an $id, a URI or a reference of more than 2,048 characte
   for (const schema of tooLong) expect(attempt(schema, { a: 1 })).toEqual(expect.objectContaining(refused));
   expect(attempt({ $id: `https://x/${'a'.repeat(1_500)}`, $defs: many }, {})).toBeUndefined();
 });
+
+verifies('G4', 'counts the comparison of a long text with an allowed one', () => {
+  const text = 'a'.repeat(100_000);
+  for (const leaf of [{ enum: [text] }, { const: text }, { enum: [text, 1] }]) {
+    const parts = { leaf, many: { allOf: list(300, () => ({ $ref: '#/$defs/leaf' })) } };
+    const schema = of({ allOf: list(300, () => ({ $ref: '#/$defs/many' })) }, { $defs: parts });
+    expect(attempt(schema, { a: text })).toEqual(tooLarge('checking'));
+    expect(attempt(schema, { a: 'b' })).toContain('must be');
+    expect(attempt(of(leaf), { a: text })).toBeUndefined();
+  }
+});
