@@ -160,6 +160,12 @@ describe('the limits of an evaluation', () => {
     expect(evaluated('args.s.matches("(a|b|c){100}d")', { s: 'abc'.repeat(10_000) })).toEqual(tooMany);
   });
 
+  verifies('G3', 'counts the instructions that a pattern visits in an empty text', () => {
+    const texts = Array.from({ length: 3_000 }, () => '');
+    expect(evaluated('args.l.all(x, x.matches("^(a?){150}$"))', { l: texts })).toEqual(tooMany);
+    expect(evaluated('args.l.all(x, x.matches("^[a-z]*$"))', { l: texts })).toBe(true);
+  });
+
   verifies('G3', 'counts the compilation of patterns that arguments give', () => {
     const p = Array.from({ length: 20 }, (_, at) => `${at}(a|b){100}`);
     expect(evaluated('args.p.exists(x, args.s.matches(x))', { s: 'abc', p })).toEqual(tooMany);

@@ -1,5 +1,5 @@
-import type { Json } from '../core/call.ts';
 import { closest } from '../core/text/did-you-mean.ts';
+import { previewJson } from '../core/text/preview-json.ts';
 import type { SchemaProblem } from './evaluation.ts';
 
 /** The value that is checked. Problems of an output have no values: they may be secret, and go into records. */
@@ -15,9 +15,14 @@ const WHOLE: Readonly<Record<CheckedValue, string>> = { input: 'the input', outp
 
 /** Describes up to five problems as a sentence without a full stop. */
 export function describeProblems(problems: readonly SchemaProblem[], of: CheckedValue): string {
-  const texts = [...new Set(problems.map((problem) => describe(problem, of)))];
-  const shown = texts.slice(0, MAX_SHOWN_PROBLEMS);
-  return [...shown, ...(texts.length > shown.length ? ['and more'] : [])].join('; ');
+  const texts = new Set<string>();
+  for (const problem of problems) {
+    // A schema can make a description expensive, so only as many are made as are shown.
+    const text = describe(problem, of);
+    if (texts.size === MAX_SHOWN_PROBLEMS && !texts.has(text)) return [...texts, 'and more'].join('; ');
+    texts.add(text);
+  }
+  return [...texts].join('; ');
 }
 
 function describe({ path, keyword, rule, value, property, known = [] }: SchemaProblem, of: CheckedValue): string {
@@ -27,7 +32,7 @@ function describe({ path, keyword, rule, value, property, known = [] }: SchemaPr
     const whole = of === 'input' ? 'an argument of this tool' : 'a property of structuredContent';
     return `${quoted(property)} is not ${path.length === 0 ? whole : `a property of ${at}`}${allowedNames(property, known)}`;
   }
-  const got = of === 'input' ? `, got ${shownValue(value)}` : '';
+  const got = of === 'input' ? `, got ${previewJson(value, MAX_VALUE)}` : '';
   return `${at} ${cut(rule, MAX_RULE)}${got}`;
 }
 
@@ -42,5 +47,4 @@ function allowedNames(wrong: string, known: readonly string[]): string {
 
 const quoted = (name: string) => `\`${cut(name, MAX_PLACE)}\``;
 const placeOf = (path: readonly string[], of: CheckedValue) => (path.length === 0 ? WHOLE[of] : quoted(path.join('.')));
-const shownValue = (value: Json) => cut(JSON.stringify(value) ?? String(value), MAX_VALUE);
 const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length)}…` : text);

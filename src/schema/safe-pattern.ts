@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { patternSize } from '../core/text/pattern-size.ts';
+import { matchSteps, patternSize } from '../core/text/pattern-size.ts';
 import type { StepBudget } from './step-budget.ts';
 
 const require = createRequire(import.meta.url);
@@ -30,7 +30,7 @@ export function patternsOf(budget: StepBudget): (source: string) => Pattern {
       const size = pattern.programSize();
       return (text) => {
         budget.take(1);
-        budget.takePattern(text.length * size);
+        budget.takePattern(matchSteps(text, size));
         // `test` is not used: the state machine that it builds can take ten times as long.
         return pattern.matcher(text).find();
       };

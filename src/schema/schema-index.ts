@@ -31,6 +31,8 @@ export interface SchemaIndex {
 const OLD_DRAFT = /draft-0[3-7]/;
 // Relative ids are resolved against it. The name is reserved: it never exists.
 const BASE = 'https://schema.invalid/';
+// Each relative `$id` makes a URI that repeats its base, so a long base would be copied for each.
+const MAX_URI_CHARS = 2_048;
 const MAPS = ['$defs', 'definitions', 'properties', 'patternProperties', 'dependentSchemas', 'dependencies'];
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
 const SINGLES = [
@@ -47,7 +49,8 @@ export function indexSchema(root: JsonObject): SchemaIndex {
   function enter(schema: JsonObject, parent: SchemaResource | undefined): SchemaResource {
     // Draft 7 ignores all keywords beside a reference.
     const isIgnored = isOld && schema.$ref !== undefined;
-    const [path = '', name = ''] = typeof schema.$id === 'string' && !isIgnored ? schema.$id.split('#', 2) : [];
+    const id = typeof schema.$id === 'string' && !isIgnored ? limited('$id', schema.$id) : '';
+    const [path = '', name = ''] = id.split('#', 2);
     const resource = parent && path === '' ? parent : added(schema, path, parent?.uri ?? BASE);
     addAnchors(schema, isOld && name !== '' ? name : undefined, resource);
     return resource;
@@ -87,7 +90,7 @@ export function indexSchema(root: JsonObject): SchemaIndex {
     isOld,
     resourceOf,
     resolve(reference, from) {
-      const [path, fragment] = splitAtHash(reference);
+      const [path, fragment] = splitAtHash(limited('reference', reference));
       const resource = path === '' ? from : resources.get(absolute(path, from.uri) ?? '');
       if (!resource) throw new Error(`the reference ${shown(reference)} leads out of it, and nothing is fetched`);
       const isPointer = fragment === '' || fragment.startsWith('/');
@@ -113,11 +116,18 @@ function subschemasOf(schema: JsonObject): readonly (Json | undefined)[] {
 }
 
 function absolute(path: string, base: string): string | undefined {
+  let href: string;
   try {
-    return path === '' ? base : new URL(path, base).href;
+    href = path === '' ? base : new URL(path, base).href;
   } catch {
     return undefined;
   }
+  return limited('URI', href);
+}
+
+function limited(what: string, text: string): string {
+  if (text.length <= MAX_URI_CHARS) return text;
+  throw new Error(`the ${what} ${shown(text)} is longer than ${MAX_URI_CHARS} characters`);
 }
 
 const shown = (reference: string) => JSON.stringify(reference.length > 60 ? `${reference.slice(0, 60)}…` : reference);

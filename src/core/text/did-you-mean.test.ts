@@ -37,3 +37,27 @@ it.each(['ordes', 'orders', 'roders', 'xorders', 'ORDERS', 'rder'])(
     expect(sorted).toHaveLength(100_001);
   },
 );
+
+/** Counts the letters that are compared while a task runs. */
+function comparedLetters(task: () => void): number {
+  const { charCodeAt } = String.prototype;
+  let count = 0;
+  String.prototype.charCodeAt = function counted(this: string, at: number) {
+    count++;
+    return charCodeAt.call(this, at);
+  };
+  try {
+    task();
+  } finally {
+    String.prototype.charCodeAt = charCodeAt;
+  }
+  return count;
+}
+
+it('compares a word with the likely ones of 2,000 long names only', () => {
+  const nameAt = (at: number) => `${at}`.padStart(64, 'abcdefgh');
+  const names = Array.from({ length: 2_000 }, (_, at) => nameAt(at));
+  expect(comparedLetters(() => closest(nameAt(99_999), names))).toBeLessThan(2_000_000);
+  const typo = nameAt(1_234).replace('cde', 'ced');
+  expect(closest(typo, names)).toBe(nameAt(1_234));
+});

@@ -1,0 +1,48 @@
+import { expect } from 'vitest';
+import type { Json, JsonObject } from '../../src/core/call.ts';
+import { compileCheck } from '../../src/schema/compile.ts';
+import { within } from '../limits.ts';
+import { verifies } from '../requirements.ts';
+
+const tooLarge = (what: 'checking' | 'matching patterns') =>
+  expect.objectContaining({ code: 'INPUT_INVALID', message: expect.stringContaining(`: ${what} takes more than`) });
+const attempt = (schema: JsonObject, input: JsonObject) => {
+  try {
+    return compileCheck(schema, 'mcp__s__t')(input);
+  } catch (thrown) {
+    return thrown;
+  }
+};
+const of = (a: Json, more: JsonObject = {}): JsonObject => ({ type: 'object', properties: { a }, ...more });
+const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
+
+verifies('G4', 'counts the instructions that a pattern visits in an empty text', async () => {
+  const optional = of({ items: { pattern: `^${'a?'.repeat(9_900)}$` } });
+  const empty = { a: list(4_000, () => '') };
+  expect(await within(2_000, () => attempt(optional, empty))).toEqual(tooLarge('matching patterns'));
+  expect(attempt(of({ items: { pattern: '^[a-z]*$' } }), empty)).toBeUndefined();
+});
+
+verifies('G4', 'refuses an $id, a URI or a reference of more than 2,048 characters', () => {
+  const long = 'a'.repeat(2_049);
+  const many = Object.fromEntries(list(20, (at) => [`d${at}`, { $id: `?${at}` }]));
+  const tooLong: readonly JsonObject[] = [
+    { $id: `https://x/${long}`, type: 'object', $defs: many },
+    { $id: `https://x/${'a'.repeat(1_500)}/`, $defs: { one: { $id: 'b'.repeat(1_500) } } },
+    of({ $ref: `#/$defs/${long}` }, { $defs: { [long]: {} } }),
+  ];
+  const refused = { code: 'TOOL_INVALID', message: expect.stringContaining('longer than 2048 characters') };
+  for (const schema of tooLong) expect(attempt(schema, { a: 1 })).toEqual(expect.objectContaining(refused));
+  expect(attempt({ $id: `https://x/${'a'.repeat(1_500)}`, $defs: many }, {})).toBeUndefined();
+});
+
+verifies('G4', 'counts the comparison of a long text with an allowed one', () => {
+  const text = 'a'.repeat(100_000);
+  for (const leaf of [{ enum: [text] }, { const: text }, { enum: [text, 1] }]) {
+    const parts = { leaf, many: { allOf: list(300, () => ({ $ref: '#/$defs/leaf' })) } };
+    const schema = of({ allOf: list(300, () => ({ $ref: '#/$defs/many' })) }, { $defs: parts });
+    expect(attempt(schema, { a: text })).toEqual(tooLarge('checking'));
+    expect(attempt(schema, { a: 'b' })).toContain('must be');
+    expect(attempt(of(leaf), { a: text })).toBeUndefined();
+  }
+});
