@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
-import { canonicalJson, isObject } from '../core/json.ts';
+import { isObject } from '../core/json.ts';
+import { countedJson } from './counted-json.ts';
 import { enumMatcher } from './enum-matcher.ts';
 import { type CompileContext, type Evaluation, fails, isEnough, type Matches } from './evaluation.ts';
 import type { StepBudget } from './step-budget.ts';
@@ -149,21 +150,32 @@ function charactersOf(text: string): number {
   return count;
 }
 
-/** Counts the work of listing the keys of an object. Large objects are hash tables, which take several times as long. */
+const MANY_KEYS = 1_000;
+
+/** Counts the work of listing the keys of an object. Large objects, and keys that are numbers, take several times as long. */
 export function stepsOverKeys(value: JsonObject): number {
+  let count = 0;
   let steps = 1;
-  for (const key in value) steps += 1 + (key.length >> 6);
-  return steps > 1_000 ? steps * 8 : steps;
+  for (const key in value) {
+    count++;
+    steps += (isDigit(key.charCodeAt(0)) ? 6 : 2) + (key.length >> 6);
+  }
+  return count > MANY_KEYS ? steps * 4 : steps;
 }
 
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
 function areUnique(items: readonly Json[], budget: StepBudget): boolean {
-  const texts = new Set<string>();
+  const plain = new Set<Json>();
+  const nested = new Set<string>();
   for (const item of items) {
-    const text = canonicalJson(item);
-    budget.take((typeof item === 'object' ? 12 : 1) + (text.length >> 2));
-    texts.add(text);
+    if (typeof item === 'object' && item !== null) nested.add(countedJson(item, budget));
+    else {
+      budget.take(6 + (typeof item === 'string' ? item.length >> 4 : 0));
+      plain.add(item);
+    }
   }
-  return texts.size === items.length;
+  return plain.size + nested.size === items.length;
 }
 
 const MAX_ALLOWED_CHARS = 2_000;

@@ -72,7 +72,7 @@ export const COMBINATORS: Readonly<Record<string, CompileKeyword>> = {
     const matches = compile(written);
     return (value, state) => {
       const { evaluated } = state;
-      if (evaluated) state.evaluated = freshEvaluated(); // Its own: what fits below `not` counts there only.
+      if (evaluated) state.evaluated = freshEvaluated(state.budget); // Its own: what fits below `not` counts there only.
       const fits = quietly(matches, value, state);
       state.evaluated = evaluated;
       return !fits || fails(state, { keyword: 'not', rule: 'must NOT be valid', value });

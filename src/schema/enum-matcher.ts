@@ -1,5 +1,6 @@
 import type { Json } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
+import { countedJson } from './counted-json.ts';
 import type { StepBudget } from './step-budget.ts';
 
 // Listing the keys of a large object takes as long as this many steps per key.
@@ -24,9 +25,7 @@ export function enumMatcher(allowed: readonly Json[], checking: StepBudget): (va
     checking.take(size * STEPS_PER_KEY);
     // The number of keys or items rules most values out without serializing them.
     if (!sizes.has(size)) return false;
-    const text = canonicalJson(value);
-    checking.take(8 + text.length);
-    return texts.has(text);
+    return texts.has(countedJson(value, checking));
   };
 }
 

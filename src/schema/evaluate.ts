@@ -41,7 +41,7 @@ export function compileSchema(schema: JsonObject, budget: StepBudget): FindProbl
   const root = index.resourceOf(schema, undefined);
   const matches = compileAt(schema, root);
   return (value, problems) => {
-    const evaluated = tracks ? freshEvaluated() : undefined;
+    const evaluated = tracks ? freshEvaluated(budget) : undefined;
     return matches(value, { budget, scope: [], path: [], problems, evaluated, references: 0 });
   };
 }

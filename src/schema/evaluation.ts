@@ -57,12 +57,13 @@ const MAX_PROBLEMS = 20;
 // More references than this without a step into the value lead in a circle.
 const MAX_REFERENCES = 2_000;
 
-export const freshEvaluated = (): Evaluated => ({
-  properties: new Set(),
-  allProperties: false,
-  items: 0,
-  contained: new Set(),
-});
+// Creating two sets takes as long as this many steps.
+const STEPS_PER_EVALUATED = 3;
+
+export function freshEvaluated(budget: StepBudget): Evaluated {
+  budget.take(STEPS_PER_EVALUATED);
+  return { properties: new Set(), allProperties: false, items: 0, contained: new Set() };
+}
 
 /** Notes a problem if they are collected. Returns false. */
 export function fails(state: Evaluation, problem: Omit<SchemaProblem, 'path'>): false {
@@ -78,7 +79,7 @@ export const isEnough = ({ problems }: Evaluation): boolean => !problems || prob
 export function into(key: string | number, matches: Matches, value: Json, state: Evaluation): boolean {
   const { evaluated, references } = state;
   state.references = 0;
-  if (evaluated) state.evaluated = freshEvaluated();
+  if (evaluated) state.evaluated = freshEvaluated(state.budget);
   if (state.problems) state.path.push(String(key));
   const fits = matches(value, state);
   if (state.problems) state.path.pop();
@@ -91,7 +92,7 @@ export function into(key: string | number, matches: Matches, value: Json, state:
 export function inPlace(matches: Matches, value: Json, state: Evaluation): boolean {
   const outer = state.evaluated;
   if (!outer) return matches(value, state);
-  const own = freshEvaluated();
+  const own = freshEvaluated(state.budget);
   state.evaluated = own;
   const fits = matches(value, state);
   state.evaluated = outer;

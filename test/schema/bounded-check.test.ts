@@ -46,3 +46,37 @@ verifies('G4', 'counts the comparison of a long text with an allowed one', () =>
     expect(attempt(of(leaf), { a: text })).toBeUndefined();
   }
 });
+
+verifies('G4', 'counts the parts of nested values before it compares them', () => {
+  const parts = list(600_000, () => ({}));
+  for (const rule of [{ uniqueItems: true }, { enum: [[list(2, () => ({}))]] }, { const: [[{}]] }]) {
+    expect(attempt(of(rule), { a: [parts] })).toEqual(tooLarge('checking'));
+    expect(attempt(of(rule), { a: [[1]] })).not.toEqual(tooLarge('checking'));
+  }
+  const numbers = (length: number) => ({ a: list(length, (at) => at) });
+  expect(attempt(of({ uniqueItems: true }), numbers(1_100_000))).toEqual(tooLarge('checking'));
+  expect(attempt(of({ uniqueItems: true }), numbers(100_000))).toBeUndefined();
+  expect(
+    attempt(of({ uniqueItems: true }), { a: [1, '1', [1], ['1'], {}, [], null, 'null', true, 'true'] }),
+  ).toBeUndefined();
+  expect(
+    attempt(of({ uniqueItems: true }), {
+      a: [
+        { x: 1, y: [2] },
+        { y: [2], x: 1 },
+      ],
+    }),
+  ).toContain('the same item twice');
+});
+
+verifies('G4', 'counts more for keys that are numbers, and for each schema that notes what it evaluates', () => {
+  const keys = Object.fromEntries(list(900, (at) => [`${at}`, 1]));
+  const leaf = { additionalProperties: true, minProperties: 1 };
+  const repeated = (times: number, more: JsonObject = {}) =>
+    of({ allOf: list(times, () => ({ $ref: '#/$defs/leaf' })), ...more }, { $defs: { leaf } });
+  expect(attempt(repeated(600), { a: keys })).toEqual(tooLarge('checking'));
+  expect(attempt(repeated(60), { a: keys })).toBeUndefined();
+  const tracked = { items: { allOf: list(100, () => true) }, unevaluatedItems: false };
+  expect(attempt(of(tracked), { a: list(8_000, () => 1) })).toEqual(tooLarge('checking'));
+  expect(attempt(of(tracked), { a: list(2_000, () => 1) })).toBeUndefined();
+});
