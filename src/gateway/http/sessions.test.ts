@@ -9,6 +9,7 @@ import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS, openSession } fr
 import { openSessions, type Session } from './sessions.ts';
 
 const HALF_AN_HOUR = 30 * 60_000;
+const [ada, bob, eve] = [{ id: 'ada' }, { id: 'bob' }, { id: 'eve' }];
 
 function clocked() {
   let now = 1_000_000;
@@ -19,64 +20,73 @@ function clocked() {
 describe('a session', () => {
   it('is found only by its own caller', () => {
     const { sessions } = clocked();
-    const { id } = sessions.open('ada');
-    expect(sessions.find(id, 'ada')?.id).toBe(id);
-    expect(sessions.find(id, 'bob')).toBeUndefined();
-    expect(sessions.find('other', 'ada')).toBeUndefined();
-    expect(sessions.find(undefined, 'ada')).toBeUndefined();
+    const { id } = sessions.open(ada);
+    expect(sessions.find(id, ada)?.id).toBe(id);
+    expect(sessions.find(id, bob)).toBeUndefined();
+    expect(sessions.find('other', ada)).toBeUndefined();
+    expect(sessions.find(undefined, ada)).toBeUndefined();
+  });
+
+  it('is found only in its own profile, and keeps the id of its caller', () => {
+    const { sessions } = clocked();
+    const { id, callerId } = sessions.open({ ...ada, profile: 'pub' });
+    expect(callerId).toBe('ada');
+    expect(sessions.find(id, { ...ada, profile: 'pub' })?.id).toBe(id);
+    expect(sessions.find(id, { ...ada, profile: 'other' })).toBeUndefined();
+    expect(sessions.find(id, ada)).toBeUndefined();
   });
 
   it('ends 30 minutes after its last use', () => {
     const { sessions, later } = clocked();
-    const { id } = sessions.open('ada');
+    const { id } = sessions.open(ada);
     later(HALF_AN_HOUR);
-    expect(sessions.find(id, 'ada')).toBeDefined();
+    expect(sessions.find(id, ada)).toBeDefined();
     later(HALF_AN_HOUR);
-    expect(sessions.find(id, 'ada')).toBeDefined();
+    expect(sessions.find(id, ada)).toBeDefined();
     later(HALF_AN_HOUR + 1);
-    expect(sessions.find(id, 'ada')).toBeUndefined();
+    expect(sessions.find(id, ada)).toBeUndefined();
     expect([...sessions.all()]).toEqual([]);
   });
 
   it('with an open stream does not expire, and does not keep others from expiring', () => {
     const { sessions, later } = clocked();
-    const listening = sessions.open('ada');
+    const listening = sessions.open(ada);
     listening.streams.add({ end() {} } as never);
-    const idle = sessions.open('bob');
+    const idle = sessions.open(bob);
     later(HALF_AN_HOUR + 1);
-    sessions.open('eve');
+    sessions.open(eve);
     expect([...sessions.all()]).toContain(listening);
     expect([...sessions.all()]).not.toContain(idle);
   });
 
   it('is evicted for newer ones of the same caller past 1000, not for those of others', () => {
     const { sessions } = clocked();
-    const others = sessions.open('bob');
-    const [first, second] = [sessions.open('ada'), sessions.open('ada')];
-    for (let count = 0; count < 999; count++) sessions.open('ada');
-    expect(sessions.find(first.id, 'ada')).toBeUndefined();
-    expect(sessions.find(second.id, 'ada')).toBe(second);
-    for (let count = 0; count < 11_000; count++) sessions.open('ada');
-    expect(sessions.find(others.id, 'bob')).toBe(others);
+    const others = sessions.open(bob);
+    const [first, second] = [sessions.open(ada), sessions.open(ada)];
+    for (let count = 0; count < 999; count++) sessions.open(ada);
+    expect(sessions.find(first.id, ada)).toBeUndefined();
+    expect(sessions.find(second.id, ada)).toBe(second);
+    for (let count = 0; count < 11_000; count++) sessions.open(ada);
+    expect(sessions.find(others.id, bob)).toBe(others);
     expect([...sessions.all()]).toHaveLength(1001);
   });
 
   it('is evicted in order of last use', () => {
     const { sessions } = clocked();
-    const [used, unused] = [sessions.open('ada'), sessions.open('ada')];
-    for (let count = 0; count < 998; count++) sessions.open('ada');
-    sessions.find(used.id, 'ada');
-    sessions.open('ada');
-    expect(sessions.find(used.id, 'ada')).toBe(used);
-    expect(sessions.find(unused.id, 'ada')).toBeUndefined();
+    const [used, unused] = [sessions.open(ada), sessions.open(ada)];
+    for (let count = 0; count < 998; count++) sessions.open(ada);
+    sessions.find(used.id, ada);
+    sessions.open(ada);
+    expect(sessions.find(used.id, ada)).toBe(used);
+    expect(sessions.find(unused.id, ada)).toBeUndefined();
   });
 
   verifies('P6', 'in use is never evicted; the least recently used idle one is', () => {
     const { sessions } = clocked();
-    const [busy, listening, idle] = [sessions.open('ada'), sessions.open('ada'), sessions.open('ada')];
+    const [busy, listening, idle] = [sessions.open(ada), sessions.open(ada), sessions.open(ada)];
     const cancelled = keepBusy(busy);
     listening.streams.add({ end() {} } as never);
-    for (let count = 0; count < 998; count++) sessions.open('ada');
+    for (let count = 0; count < 998; count++) sessions.open(ada);
     expect(cancelled).toEqual([]);
     const all = [...sessions.all()];
     expect([all.includes(busy), all.includes(listening), all.includes(idle)]).toEqual([true, true, false]);
@@ -85,21 +95,21 @@ describe('a session', () => {
 
   verifies('P6', 'is refused to a caller with 1000 sessions in use, and to no other caller', () => {
     const { sessions } = clocked();
-    for (let count = 0; count < 1000; count++) keepBusy(sessions.open('ada'));
-    expect(() => sessions.open('ada')).toThrow(/This caller has 1000 sessions, all in use/);
-    expect(sessions.open('bob').callerId).toBe('bob');
+    for (let count = 0; count < 1000; count++) keepBusy(sessions.open(ada));
+    expect(() => sessions.open(ada)).toThrow(/This caller has 1000 sessions, all in use/);
+    expect(sessions.open(bob).callerId).toBe('bob');
     expect([...sessions.all()]).toHaveLength(1001);
   });
 
   verifies('P6', 'evicts an idle one among 10,000, and is refused if all are in use', () => {
     const { sessions } = clocked();
-    const first = sessions.open('ada');
+    const first = sessions.open(ada);
     const cancelled = keepBusy(first);
-    const opened = Array.from({ length: 10_000 }, (_, at) => sessions.open(`caller ${at % 100}`));
+    const opened = Array.from({ length: 10_000 }, (_, at) => sessions.open({ id: `caller ${at % 100}` }));
     expect([...sessions.all()]).toHaveLength(10_000);
-    expect([sessions.find(first.id, 'ada'), cancelled]).toEqual([first, []]);
+    expect([sessions.find(first.id, ada), cancelled]).toEqual([first, []]);
     for (const session of opened) keepBusy(session);
-    expect(() => sessions.open('eve')).toThrow(/10000 sessions, all in use/);
+    expect(() => sessions.open(eve)).toThrow(/10000 sessions, all in use/);
   });
 });
 

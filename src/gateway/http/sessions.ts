@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
+import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { ERRORS } from '../../core/error-codes.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -17,10 +17,20 @@ export interface SessionInit {
   readonly capabilities?: ClientCapabilities | undefined;
 }
 
+/** The part of a caller that decides which sessions it may use. */
+type SessionCaller = Pick<Caller, 'id' | 'profile'>;
+
+/** Returns the owner key of a session: caller id and profile. A session cannot be used from another profile. */
+export const sessionOwner = ({ id, profile }: SessionCaller): string =>
+  profile === undefined ? id : JSON.stringify([id, profile]);
+
 /** The state of one legacy client. */
 export interface Session extends SessionInit {
   readonly id: string;
+  /** The id of the caller, the same in every profile: private connections belong to it. */
   readonly callerId: string;
+  /** The key of `sessionOwner`. */
+  readonly owner: string;
   /** The requests in flight by id, so that the client can cancel them. */
   readonly running: Map<string | number, Reply>;
   /** Open GET streams, which carry notifications that belong to no request. */
@@ -42,9 +52,9 @@ export interface Session extends SessionInit {
 
 export interface Sessions {
   /** Opens a session. At the limit it ends the least recently used idle one, or throws TooManySessions. */
-  open(callerId: string, init?: SessionInit): Session;
-  /** Returns a session of this caller; undefined for the id of another caller's session. */
-  find(id: string | undefined, callerId: string): Session | undefined;
+  open(caller: SessionCaller, init?: SessionInit): Session;
+  /** Returns a session of this caller in this profile; undefined for the id of another session. */
+  find(id: string | undefined, caller: SessionCaller): Session | undefined;
   end(session: Session): void;
   all(): Iterable<Session>;
 }
@@ -80,32 +90,32 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
   const total: ByteCount = { bytes: 0 };
   // Both maps are in order of last use.
   const sessions = new Map<string, Session>();
-  const byCaller = new Map<string, Set<Session>>();
+  const byOwner = new Map<string, Set<Session>>();
   let newest: Session | undefined;
 
   function touch(session: Session): void {
     if (session === newest) return;
-    const own = byCaller.get(session.callerId) ?? new Set();
+    const own = byOwner.get(session.owner) ?? new Set();
     forget(session);
     newest = session;
     sessions.set(session.id, session);
-    byCaller.set(session.callerId, own.add(session));
+    byOwner.set(session.owner, own.add(session));
   }
 
-  function evictFor(callerId: string): void {
-    const own = byCaller.get(callerId);
+  function evictFor(owner: string): void {
+    const own = byOwner.get(owner);
     if (own && own.size >= maxPerCaller) end(firstIdle(own) ?? refuse('This caller', maxPerCaller));
     if (sessions.size >= max) end(firstIdle(sessions.values()) ?? refuse('The gateway', max));
   }
 
-  function forget({ id, callerId }: Session): void {
+  function forget({ id, owner }: Session): void {
     const session = sessions.get(id);
-    const own = byCaller.get(callerId);
+    const own = byOwner.get(owner);
     if (!session || !own) return;
     if (newest === session) newest = undefined;
     sessions.delete(id);
     own.delete(session);
-    if (own.size === 0) byCaller.delete(callerId);
+    if (own.size === 0) byOwner.delete(owner);
   }
 
   function end(session: Session): void {
@@ -125,17 +135,18 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
   }
 
   return {
-    open(callerId, init) {
+    open(caller, init) {
       endStale();
-      evictFor(callerId);
-      const session = newSession({ ...init, callerId, lastUsed: clock() }, total);
+      const owner = sessionOwner(caller);
+      evictFor(owner);
+      const session = newSession({ ...init, callerId: caller.id, owner, lastUsed: clock() }, total);
       touch(session);
       return session;
     },
-    find(id, callerId) {
+    find(id, caller) {
       endStale();
       const session = id === undefined ? undefined : sessions.get(id);
-      if (!session || session.callerId !== callerId) return undefined;
+      if (!session || session.owner !== sessionOwner(caller)) return undefined;
       session.lastUsed = clock();
       touch(session);
       return session;
@@ -157,7 +168,7 @@ function refuse(who: string, max: number): never {
   throw new TooManySessions(who, max);
 }
 
-function newSession(init: SessionInit & Pick<Session, 'callerId' | 'lastUsed'>, total: ByteCount): Session {
+function newSession(init: SessionInit & Pick<Session, 'callerId' | 'owner' | 'lastUsed'>, total: ByteCount): Session {
   const notify = (method: string, params: JsonObject) => notifySession(session, { jsonrpc: '2.0', method, params });
   const session: Session = {
     ...init,
