@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
@@ -6,6 +7,7 @@ import { until } from '../../../test/until.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { Authenticate } from '../auth/authenticate.ts';
 import { type GatewayUnderTest, gatewayUnderTest, JSON_HEADERS, openSession } from '../fixtures.ts';
+import { openStream } from './session-stream.ts';
 import { openSessions, type Session } from './sessions.ts';
 
 const HALF_AN_HOUR = 30 * 60_000;
@@ -57,6 +59,30 @@ describe('a session', () => {
     sessions.open(eve);
     expect([...sessions.all()]).toContain(listening);
     expect([...sessions.all()]).not.toContain(idle);
+  });
+
+  verifies('P6', 'lasts 30 minutes from the end of its stream, also after a longer one', () => {
+    const { sessions, later } = clocked();
+    const session = sessions.open(ada);
+    const idle = sessions.open(bob);
+    const response = openStreamOf(session);
+    later(2 * HALF_AN_HOUR);
+    response.emit('close');
+    expect(sessions.find(idle.id, bob)).toBeUndefined();
+    later(HALF_AN_HOUR);
+    expect(sessions.find(session.id, ada)).toBe(session);
+    later(HALF_AN_HOUR + 1);
+    expect(sessions.find(session.id, ada)).toBeUndefined();
+  });
+
+  it('stays ended when its stream closes afterwards', () => {
+    const { sessions } = clocked();
+    const session = sessions.open(ada);
+    const response = openStreamOf(session);
+    sessions.end(session);
+    response.emit('close');
+    expect(sessions.find(session.id, ada)).toBeUndefined();
+    expect([...sessions.all()]).toEqual([]);
   });
 
   it('is evicted for newer ones of the same caller past 1000, not for those of others', () => {
@@ -112,6 +138,20 @@ describe('a session', () => {
     expect(() => sessions.open(eve)).toThrow(/10000 sessions, all in use/);
   });
 });
+
+/** Opens a GET stream of a session without a socket. Returns its response. */
+function openStreamOf(session: Session): EventEmitter {
+  const response = Object.assign(new EventEmitter(), {
+    writeHead: () => response,
+    flushHeaders() {},
+    write: () => true,
+    end() {},
+    destroy() {},
+  });
+  const incoming = { request: { headers: {} }, response, isStillAuthorized: () => true };
+  openStream(incoming as never, session, () => () => {});
+  return response;
+}
 
 /** Adds a request in flight to a session. Returns its cancellations. */
 function keepBusy(session: Session): readonly unknown[] {
@@ -181,6 +221,25 @@ describe('a session over HTTP', () => {
       expect((await openSession(gateway))['mcp-session-id']).toMatch(/^[\w-]{36}$/);
     gate.resolve(text('done'));
     expect((await pending).json).toEqual({ jsonrpc: '2.0', id: 1, result: text('done') });
+  });
+
+  verifies('P6', 'lasts 30 minutes from the end of its last request, also after a longer one', async () => {
+    let now = 1_000_000;
+    const gate = Promise.withResolvers<JsonObject>();
+    const server = recordingServer({ wait: () => gate.promise });
+    const gateway = await gatewayUnderTest({
+      servers: { up: server },
+      gateway: { sessions: { clock: () => now } },
+    });
+    const session = await openSession(gateway);
+    const call = { id: 1, method: 'tools/call', params: { name: 'mcp__up__wait', arguments: {} } };
+    const pending = gateway.post(call, session);
+    await until('the call has arrived', () => server.calls.length === 1);
+    now += 2 * HALF_AN_HOUR;
+    gate.resolve(text('done'));
+    expect((await pending).json).toMatchObject({ id: 1, result: text('done') });
+    now += HALF_AN_HOUR;
+    expect(await status(gateway, { ...JSON_HEADERS, ...session })).toBe(200);
   });
 
   verifies('P6', 'is refused with 429 and a reason if all sessions are in use', async () => {

@@ -48,6 +48,8 @@ export interface Session extends SessionInit {
   /** The stream of notifications that belong to no request; undefined until the first GET. */
   notifications: EventStream | undefined;
   lastUsed: number;
+  /** Restarts the idle time. A request or stream may have lasted longer than it. Does nothing once the session has ended. */
+  readonly renew: () => void;
 }
 
 export interface Sessions {
@@ -102,6 +104,12 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
     byOwner.set(session.owner, own.add(session));
   }
 
+  function renew(session: Session): void {
+    if (sessions.get(session.id) !== session) return;
+    session.lastUsed = clock();
+    touch(session);
+  }
+
   function evictFor(owner: string): void {
     const own = byOwner.get(owner);
     if (own && own.size >= maxPerCaller) end(firstIdle(own) ?? refuse('This caller', maxPerCaller));
@@ -120,16 +128,12 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
 
   function end(session: Session): void {
     forget(session);
-    session.subscriptions.close();
-    for (const reply of session.running.values()) reply.cancelWith(SESSION_ENDED);
-    session.events.close(); // Cancelling still writes events.
-    for (const stream of session.streams) stream.end();
+    release(session);
   }
 
   function endStale(): void {
-    const now = clock();
     for (const session of sessions.values()) {
-      if (now - session.lastUsed <= IDLE_MS) return;
+      if (clock() - session.lastUsed <= IDLE_MS) return;
       if (isIdle(session)) end(session);
     }
   }
@@ -139,7 +143,8 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
       endStale();
       const owner = sessionOwner(caller);
       evictFor(owner);
-      const session = newSession({ ...init, callerId: caller.id, owner, lastUsed: clock() }, total);
+      const times = { lastUsed: clock(), renew: () => renew(session) };
+      const session: Session = newSession({ ...init, ...times, callerId: caller.id, owner }, total);
       touch(session);
       return session;
     },
@@ -147,13 +152,20 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
       endStale();
       const session = id === undefined ? undefined : sessions.get(id);
       if (!session || session.owner !== sessionOwner(caller)) return undefined;
-      session.lastUsed = clock();
-      touch(session);
+      session.renew();
       return session;
     },
     end,
     all: () => sessions.values(),
   };
+}
+
+/** Cancels the requests of an ended session and ends its streams. */
+function release({ subscriptions, running, events, streams }: Session): void {
+  subscriptions.close();
+  for (const reply of running.values()) reply.cancelWith(SESSION_ENDED);
+  events.close(); // Cancelling still writes events.
+  for (const stream of streams) stream.end();
 }
 
 /** Tells whether a session has neither a request in flight nor an open stream. */
@@ -168,7 +180,10 @@ function refuse(who: string, max: number): never {
   throw new TooManySessions(who, max);
 }
 
-function newSession(init: SessionInit & Pick<Session, 'callerId' | 'owner' | 'lastUsed'>, total: ByteCount): Session {
+function newSession(
+  init: SessionInit & Pick<Session, 'callerId' | 'owner' | 'lastUsed' | 'renew'>,
+  total: ByteCount,
+): Session {
   const notify = (method: string, params: JsonObject) => notifySession(session, { jsonrpc: '2.0', method, params });
   const session: Session = {
     ...init,

@@ -180,7 +180,7 @@ function responder(handleRequest: RequestHandler) {
     const { era, id, session, headersFor } = options;
 
     function onResult(result: JsonObject): void {
-      session?.running.delete(id);
+      if (session) untrackReply(session, id);
       if (reply.signal.aborted) return;
       try {
         reply.result(result, headersFor?.(result));
@@ -190,7 +190,7 @@ function responder(handleRequest: RequestHandler) {
     }
 
     function onError(thrown: unknown): void {
-      session?.running.delete(id);
+      if (session) untrackReply(session, id);
       if (!reply.signal.aborted) reply.error(toRefusal(thrown, era));
     }
 
@@ -245,6 +245,11 @@ const newSession =
 function trackReply(session: Session, id: string | number, reply: Reply): void {
   session.running.set(id, reply);
   reply.makeResumable(session.events, isPrimed(session));
+}
+
+function untrackReply(session: Session, id: string | number): void {
+  session.running.delete(id);
+  session.renew();
 }
 
 function endSession(response: ServerResponse, sessions: Sessions, session: Session | undefined): void {
