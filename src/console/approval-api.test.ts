@@ -14,17 +14,23 @@ import {
 } from '../gateway/fixtures.ts';
 import { COMMAND_PROOF } from './command-wire.ts';
 
-const ROLES = { approver: 'approver', auditor: 'auditor', agent: 'user', other: 'user' } as const;
+const ROLES = { approver: 'approver', bound: 'approver', auditor: 'auditor', agent: 'user', other: 'user' } as const;
 type Name = keyof typeof ROLES | 'owner';
 
 /** A gateway whose calls need an approval, and which keeps no request open for it. */
 async function open(more: JsonObject = {}, settings: JsonObject = {}) {
   const apiKeys = Object.entries(ROLES).map(([name, role]) => ({
-    ...{ name, roles: [role] },
+    ...{ name, roles: [role], ...(name === 'bound' && { profile: 'pub' }) },
     sha256: createHash('sha256').update(`hk_${name}`).digest('hex'),
   }));
   const demo = recordingServer({ add: () => text('done') });
-  const config = { mode: 'strict', approvals: { keepOpenMs: 0, ...more }, gateway: { apiKeys }, ...settings };
+  const config = {
+    mode: 'strict',
+    profiles: { pub: {} },
+    approvals: { keepOpenMs: 0, ...more },
+    gateway: { apiKeys },
+    ...settings,
+  };
   const gateway = await gatewayUnderTest({ servers: { demo }, config });
   return { gateway, demo, ...apiOf(gateway) };
 }
@@ -144,6 +150,19 @@ describe('/api/approvals', () => {
     expect((await get('approver', '?status=open')).status).toBe(400);
     expect((await get('approver', '?limit=0')).status).toBe(400);
     expect(await list('approver')).toEqual([{ id, status: 'pending' }]);
+  });
+
+  verifies('G6', 'shows a key with a profile no approval outside it, and takes no decision from it', async () => {
+    const { request, get, decide, list, demo } = await open();
+    const id = await request('agent', { path: 'a' });
+    expect(await list('bound', '?status=all')).toEqual([]);
+    const refused = [
+      await get('bound', `/${id}`),
+      await decide('bound', `${id}/approve`, { standing: {} }),
+      await decide('bound', `${id}/reject`, { note: 'No.' }),
+    ];
+    expect(refused.map(({ status, json }) => [status, json.code])).toEqual(refused.map(() => [404, 'NAME_UNKNOWN']));
+    expect([await list('approver'), demo.calls.length]).toEqual([[{ id, status: 'pending' }], 0]);
   });
 
   verifies('G6', 'lists and revokes standing approvals', async () => {

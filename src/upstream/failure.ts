@@ -24,3 +24,19 @@ export function toFailure(server: string, thrown: unknown): HeddleError {
     cause: thrown,
   });
 }
+
+/**
+ * Converts an error of a connect. Removes the JSON-RPC error of the server: it answers `initialize` or a list, not the call
+ * that connects, so the gateway must not pass it to the client.
+ */
+export function toConnectFailure(server: string, thrown: unknown, request = ''): HeddleError {
+  const failure = toFailure(server, thrown);
+  const { message, details } = failure;
+  if (failure.code !== 'UPSTREAM_REFUSED' || details.rpc === undefined) return failure;
+  return new UpstreamError('UPSTREAM_REFUSED', `${server} answered ${request}with an error: ${message}`, {
+    delivered: 'no',
+    cause: failure,
+    details: { server },
+    fix: `Correct what the server names, or run \`heddle doctor ${server}\`.`,
+  });
+}

@@ -14,6 +14,7 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
+  PromptListChangedNotificationSchema,
   ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
@@ -39,6 +40,7 @@ export type Endpoint =
 export interface Received {
   resourceLists: number;
   toolLists: number;
+  promptLists: number;
   readonly updated: string[];
   readonly logs: Result[];
 }
@@ -77,7 +79,7 @@ export const INTERACTIVE_CLIENTS = {
     connectNew(endpoint, { capabilities, modern: true }),
 } as const;
 
-const nothingReceived = (): Received => ({ resourceLists: 0, toolLists: 0, updated: [], logs: [] });
+const nothingReceived = (): Received => ({ resourceLists: 0, toolLists: 0, promptLists: 0, updated: [], logs: [] });
 const headersOf = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
@@ -114,6 +116,7 @@ async function connectOld(endpoint: Endpoint, capabilities: Result = CAPABILITIE
   if ('roots' in capabilities) client.setRequestHandler(ListRootsRequestSchema, answer);
   client.setNotificationHandler(ResourceListChangedNotificationSchema, () => void received.resourceLists++);
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void received.toolLists++);
+  client.setNotificationHandler(PromptListChangedNotificationSchema, () => void received.promptLists++);
   client.setNotificationHandler(
     ResourceUpdatedNotificationSchema,
     ({ params }) => void received.updated.push(params.uri),
@@ -159,6 +162,7 @@ async function connectNew(
   }
   client.setNotificationHandler('notifications/resources/list_changed', () => void received.resourceLists++);
   client.setNotificationHandler('notifications/tools/list_changed', () => void received.toolLists++);
+  client.setNotificationHandler('notifications/prompts/list_changed', () => void received.promptLists++);
   client.setNotificationHandler(
     'notifications/resources/updated',
     ({ params }) => void received.updated.push(params.uri),
@@ -177,7 +181,7 @@ async function connectNew(
         await client.subscribeResource({ uri });
         return () => client.unsubscribeResource({ uri });
       }
-      const lists = { resourcesListChanged: true, toolsListChanged: true };
+      const lists = { resourcesListChanged: true, toolsListChanged: true, promptsListChanged: true };
       const listening = await client.listen({ resourceSubscriptions: [uri], ...lists });
       return () => listening.close();
     },

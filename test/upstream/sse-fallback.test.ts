@@ -68,7 +68,10 @@ verifies('C2', 'does not try HTTP+SSE after a JSON-RPC error with HTTP 400', asy
     response.writeHead(400, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
   });
-  await expect(connect(server.url)).rejects.toMatchObject({ code: 'UPSTREAM_REFUSED', message: 'Not today' });
+  await expect(connect(server.url)).rejects.toMatchObject({
+    code: 'UPSTREAM_REFUSED',
+    message: 'demo answered the handshake with an error: Not today',
+  });
   expect(server.requests).not.toContain('GET');
 });
 

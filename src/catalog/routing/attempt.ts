@@ -3,6 +3,7 @@ import { nameFor } from '../../core/call/name-for.ts';
 import { hasUnknownOutcome, isRepeatable } from '../../core/call/repeatable.ts';
 import { isTaskPoll } from '../../core/call/task.ts';
 import type { ResolvedCall, Result } from '../../core/call.ts';
+import { ERRORS } from '../../core/error-codes.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
@@ -176,9 +177,13 @@ function toOutcomeUnknown(call: ResolvedCall, server: string, thrown: unknown): 
   return new HeddleError(
     'OUTCOME_UNKNOWN',
     `${thrown.message} ${nameFor(call)} may have happened or not; it was not repeated.`,
-    { cause: thrown, details: { server, because: thrown.code } },
+    { cause: thrown, details: { server, because: thrown.code }, fix: fixAfter(thrown) },
   );
 }
+
+/** Returns the fix of an unknown outcome, with that of its cause if it is more than the general one of its code. */
+const fixAfter = ({ code, fix }: UpstreamError): string =>
+  fix === ERRORS[code].fix ? ERRORS.OUTCOME_UNKNOWN.fix : `${ERRORS.OUTCOME_UNKNOWN.fix} ${fix}`;
 
 function refusedFor(server: string, waitMs: number, reason: string): UpstreamError {
   const retryAfterMs = Math.ceil(waitMs);

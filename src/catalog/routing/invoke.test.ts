@@ -92,6 +92,22 @@ for (const fault of ['dies-before-acting', 'dies-after-acting', 'hangs-after-act
   }
 }
 
+verifies('R4', 'OUTCOME_UNKNOWN keeps the fix of its cause, unless it is the general one of its code', async () => {
+  for (const [options, fix] of [
+    [{ fix: 'Raise `maxMessageBytes` of demo.' }, ' Raise `maxMessageBytes` of demo.'],
+    [{}, ''],
+  ] as const) {
+    const thrown = new UpstreamError('UPSTREAM_FAILED', 'The result is too large.', { delivered: 'maybe', ...options });
+    const connect = faultyServer({ name: 'a', onAct() {} });
+    const a: Connect = async (options) => ({ ...(await connect(options)), send: () => Promise.reject(thrown) });
+    const { send } = await openPool({ a });
+    await expect(send(asked({}))).rejects.toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      fix: `Check the system that the tool acts on before you call again.${fix}`,
+    });
+  }
+});
+
 verifies('R4', 'a read that fails at all servers throws the server’s error', async () => {
   const { send } = await openPool();
   const lost = send(asked({ a: 'dies-after-acting', b: 'dies-after-acting', facts: { readOnly: true } }));

@@ -57,8 +57,11 @@ export async function noticeChanges(
   }
 }
 
-/** Returns a function that prints each approval once, when it is requested. */
-function approvalNotices({ approvals }: Heddle, by: Caller): (change: ApprovalChange) => Promise<void> {
+/** Returns a function that prints each approval once, when it is requested, in whichever profile. */
+function approvalNotices(
+  { approvals }: Heddle,
+  { profile: _, ...by }: Caller,
+): (change: ApprovalChange) => Promise<void> {
   const waiting = new Set<string>();
   return async function noticeApproval({ subject: id, detail: { status } }) {
     if (status !== 'pending') waiting.delete(id);

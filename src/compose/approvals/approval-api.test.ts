@@ -162,4 +162,56 @@ describe('the approvals of Heddle', () => {
     await expect(api.standing.revoke(ops, 'st_none')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     expect(bench.reached).toEqual([]);
   });
+
+  verifies('G6', 'are hidden from a reader of another profile, which cannot decide or wait for them', async () => {
+    const { bench, api, id: outside } = await opened();
+    const other = approvalIdOf(await bench.send({ caller: { ...ada, profile: 'other' }, input: { path: 'a' } }));
+    const own = approvalIdOf(await bench.send({ caller: { ...ada, profile: 'pub' }, input: { path: 'a' } }));
+    for (const role of ['approver', 'auditor', 'owner'] as const) {
+      const bound: Caller = { id: 'key:bound', roles: ['user', role], via: 'gateway', profile: 'pub' };
+      expect(await api.list(bound, { status: 'all', limit: 1 })).toMatchObject([{ id: own }]);
+      expect([await api.count(bound), await api.count(bound, { status: 'used' })]).toEqual([1, 0]);
+      expect((await api.get(bound, own)).id).toBe(own);
+      for (const id of [outside, other]) {
+        const hidden = { code: 'NAME_UNKNOWN' };
+        await expect(api.get(bound, id)).rejects.toMatchObject(hidden);
+        await expect(api.settled(bound, id, AbortSignal.timeout(60_000))).rejects.toMatchObject(hidden);
+        await expect(api.decide(bound, id, { verdict: 'approve', standing: {} })).rejects.toMatchObject(hidden);
+        await expect(api.decide(bound, id, { verdict: 'reject', note: 'No.' })).rejects.toMatchObject(hidden);
+      }
+    }
+    const mine: Caller = { ...ada, profile: 'pub' };
+    expect(await api.list(mine)).toMatchObject([{ id: own }]);
+    await expect(api.get(mine, other)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+    expect((await api.list(ops)).map(({ id }) => id).toSorted()).toEqual([outside, other, own].toSorted());
+    expect(await api.standing.list(ops)).toEqual([]);
+  });
+
+  verifies(
+    'G6',
+    'become standing approvals of their profile, which a reader of another one cannot list or revoke',
+    async () => {
+      const { bench, api, id: outside } = await opened();
+      bench.approvals = { standing: [{ tool: 'mcp__demo__other', arguments: {} }] };
+      const bound: Caller = { ...ops, id: 'key:bound', profile: 'pub' };
+      const own = approvalIdOf(await bench.send({ caller: { ...ada, profile: 'pub' }, input: { path: 'a' } }));
+      await api.decide(ops, outside, { verdict: 'approve', standing: {} });
+      bench.now++;
+      await api.decide(bound, own, { verdict: 'approve', standing: {} });
+      const ids = async (by: Caller) => (await api.standing.list(by)).map(({ approvedBy, id }) => [approvedBy, id]);
+      const [, [, first = ''] = [], [, second = ''] = []] = await ids(ops);
+      expect(await ids(ops)).toEqual([
+        ['configuration', expect.anything()],
+        ['key:ops', first],
+        ['key:bound', second],
+      ]);
+      expect(await ids(bound)).toEqual([['key:bound', second]]);
+      await expect(api.standing.revoke(bound, first)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
+      await api.standing.revoke(bound, second);
+      expect(await ids(ops)).toEqual([
+        ['configuration', expect.anything()],
+        ['key:ops', first],
+      ]);
+    },
+  );
 });

@@ -13,6 +13,7 @@ import { addStanding, requireStandingPossible } from '../../govern/approvals/sta
 import { requireFormContent } from '../../govern/approvals/steps/step-approval.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { ApprovalFilter, StoredApproval } from '../../store/approval-box.ts';
+import type { StandingBook, StoredStanding } from '../../store/approvals/standing-book.ts';
 import { auditedChanges } from '../audited-change.ts';
 import { APPROVAL_READERS } from '../change-publishers.ts';
 
@@ -21,7 +22,10 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
 const ID = /^(ap|st)_[a-z0-9]{0,16}$/;
 
-/** Returns the approvals of the flow. Owners, approvers and auditors see all; a requester sees its own. */
+/**
+ * Returns the approvals of the flow. Owners, approvers and auditors see all; a requester sees its own. A caller with a
+ * profile sees those of its profile alone.
+ */
 export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approvals, 'findings'> {
   async function find(by: Caller, id: string): Promise<{ flow: ApprovalFlow; found: StoredApproval }> {
     const flow = await openFlow();
@@ -39,12 +43,14 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
       const flow = await openFlow();
       await flow.sweepPage();
       const now = flow.clock();
-      const rows = await flow.box.list({ ...filter, limit: most, ...(status !== 'all' && { now }) });
+      const rows = await listFor(by, flow, { ...filter, limit: most, ...(status !== 'all' && { now }) });
       return rows.map((one) => toPublic(nextApproval(one, { kind: 'time' }, { now }).approval));
     },
     async count(by, { status = 'pending' } = {}) {
-      const { box, clock } = await openFlow();
-      return box.count({ ...filterFor(by, status), ...(status !== 'all' && { now: clock() }) });
+      const flow = await openFlow();
+      const filter = { ...filterFor(by, status), ...(status !== 'all' && { now: flow.clock() }) };
+      if (by.profile === undefined) return flow.box.count(filter);
+      return (await listFor(by, flow, { ...filter, limit: MAX_LIMIT })).length;
     },
     async get(by, id) {
       const { flow, found } = await find(by, id);
@@ -83,17 +89,17 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
       requireRole(by, APPROVAL_READERS);
       const flow = await openFlow();
       const configured = configuredStanding(flow.settings().approvals.standing);
-      return [...configured, ...(await unexpired(flow))];
+      return [...configured, ...(await unexpired(flow))].filter((one) => isInProfileOf(by, one));
     },
     async revoke(by, id) {
       requireRole(by, ['owner', 'approver']);
       const { audit, clock, standing, settings } = await openFlow();
       const change = auditedChanges({ area: 'approvals.standing', audit, clock });
       await change(by, { action: 'revoke', detail: { standing: oneLine(id).slice(0, 80) } }, async () => {
-        if (ID.test(id) && (await standing.revoke(id))) return;
+        if (ID.test(id) && (await isListed(standing, by, id)) && (await standing.revoke(id))) return;
         throw unknownStanding(
           id,
-          configuredStanding(settings().approvals.standing).some((one) => one.id === id),
+          configuredStanding(settings().approvals.standing).some((one) => one.id === id && isInProfileOf(by, one)),
         );
       });
     },
@@ -115,8 +121,26 @@ const filterFor = (by: Caller, status: unknown): ApprovalFilter => ({
   ...(!readsAll(by) && { principal: vaultPrincipal(by) }),
 });
 
-const mayRead = (by: Caller, { principal }: StoredApproval): boolean =>
-  readsAll(by) || vaultPrincipal(by) === principal;
+const mayRead = (by: Caller, approval: StoredApproval): boolean =>
+  isInProfileOf(by, approval) && (readsAll(by) || vaultPrincipal(by) === approval.principal);
+
+/** Returns true if a caller has no profile, or has that of an approval or standing approval. */
+const isInProfileOf = (by: Caller, { profile }: Pick<StoredStanding, 'id' | 'profile'>): boolean =>
+  by.profile === undefined || by.profile === profile;
+
+/** Lists approvals. For a caller with a profile it searches the newest 10,000: the store has no index of profiles. */
+async function listFor(
+  by: Caller,
+  { box }: ApprovalFlow,
+  query: ApprovalFilter & { readonly limit: number },
+): Promise<readonly StoredApproval[]> {
+  if (by.profile === undefined) return box.list(query);
+  const newest = await box.list({ ...query, limit: MAX_LIMIT });
+  return newest.filter((one) => isInProfileOf(by, one)).slice(0, query.limit);
+}
+
+const isListed = async (standing: StandingBook, by: Caller, id: string): Promise<boolean> =>
+  by.profile === undefined || (await standing.all()).some((one) => one.id === id && isInProfileOf(by, one));
 
 /** Leaves out the fields that only the store needs. */
 function toPublic(stored: StoredApproval): Approval {

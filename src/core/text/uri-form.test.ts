@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { foldUri, whyAmbiguous } from './uri-form.ts';
+import { foldedForms, foldUri, whyAmbiguous } from './uri-form.ts';
 
 verifies('G2', 'a URI is ambiguous when its scheme or authority has another normal form', () => {
   for (const uri of [
@@ -11,6 +11,7 @@ verifies('G2', 'a URI is ambiguous when its scheme or authority has another norm
     'https://docs.example\t/a',
     'https:/docs.example/a',
     'https:docs.example/a',
+    'https://docs.example./a',
     'https://d\u043ecs.example/a',
     'https://0x7f.1/a',
     'https://[::0001]/a',
@@ -62,4 +63,20 @@ verifies('G2', 'a URI in normal form is not ambiguous, whatever its scheme', () 
 verifies('G2', 'a long URI is folded in linear time', () => {
   expect(foldUri(`a:${'/. '.repeat(3000)}b`)).toMatch(/b$/);
   expect(foldUri(`a:${'. '.repeat(4000)}`)).toBe('a:');
+});
+
+verifies('G2', 'a URI has the folded form of the resource that a server may read it as', () => {
+  for (const [uri, read] of [
+    ['file:///private/s.txt%3fx', 'file:///private/s.txt'],
+    ['file:///private/s.txt%23x', 'file:///private/s.txt'],
+    ['file:///private/s.txt%3Bx', 'file:///private/s.txt'],
+    ['https://docs.example/secret%3f', 'https://docs.example/secret'],
+    ['https://docs.example/;x/secret', 'https://docs.example/secret'],
+    ['https://docs.example/a;v=1/secret;w?q', 'https://docs.example/a/secret'],
+    ['https://docs.example/q?id=1&', 'https://docs.example/q?id=1'],
+    ['https://docs.example/q?&id=1', 'https://docs.example/q?id=1'],
+    ['https://docs.example/q?id=1&&n=2#part', 'https://docs.example/q?id=1&n=2'],
+  ] as const) {
+    expect([uri, foldedForms(uri)]).toEqual([uri, expect.arrayContaining([foldUri(read)])]);
+  }
 });

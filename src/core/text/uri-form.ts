@@ -28,7 +28,7 @@ function hasNormalStart(uri: string): boolean {
   if (!URL.canParse(uri)) return false;
   const { protocol, host } = new URL(uri);
   const start = `${protocol}//${host}`;
-  return uri.startsWith(start) && /^(?:[/?#]|$)/.test(uri.slice(start.length));
+  return !host.endsWith('.') && uri.startsWith(start) && /^(?:[/?#]|$)/.test(uri.slice(start.length));
 }
 
 /**
@@ -47,12 +47,25 @@ export function foldUri(text: string): string {
   return plain.slice(0, end);
 }
 
-/** The folded forms of a URI: whole, without fragment, without query, without path parameters. */
-export const foldedForms = (uri: string): readonly string[] => [
-  ...new Set(
-    [uri, uri.split('#', 1)[0], uri.split(/[?#]/, 1)[0], uri.split(/[;?#]/, 1)[0]].map((one = '') => foldUri(one)),
-  ),
-];
+/**
+ * The folded forms of a URI: whole, without fragment, without query, without path parameters, without empty parameters of
+ * the query. Some servers decode a URI before they split it, so the decoded text has these forms, too.
+ */
+export function foldedForms(uri: string): readonly string[] {
+  const parts = new Set([uri, decoded(uri) ?? uri].flatMap(partsOf)); // Most URIs have one part alone, folded once.
+  return [...new Set([...parts].map(foldUri))];
+}
+
+function partsOf(uri: string): readonly string[] {
+  const [whole = ''] = uri.split('#', 1);
+  const [path = ''] = uri.split(/[?#]/, 1);
+  const [start = ''] = uri.split(/[;?#]/, 1);
+  const query = whole
+    .slice(path.length)
+    .replace(/([?&])&+/g, '$1')
+    .replace(/&$/, '');
+  return [uri, whole, path, start, path.replace(/;[^/]*/g, ''), `${path}${query}`];
+}
 
 function decoded(text: string): string | undefined {
   try {

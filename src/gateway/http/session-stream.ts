@@ -47,7 +47,10 @@ export const isPrimed = ({ version }: Session): boolean => version === PRIMED_ST
 
 function addStream(response: ResponseWriter, session: Session): void {
   session.streams.add(response);
-  response.once('close', () => session.streams.delete(response));
+  response.once('close', () => {
+    session.streams.delete(response);
+    session.renew();
+  });
 }
 
 /** Notifies every matching legacy session. Modern clients get changes through `subscriptions/listen`. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
+import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { ERRORS } from '../../core/error-codes.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -17,10 +17,20 @@ export interface SessionInit {
   readonly capabilities?: ClientCapabilities | undefined;
 }
 
+/** The part of a caller that decides which sessions it may use. */
+type SessionCaller = Pick<Caller, 'id' | 'profile'>;
+
+/** Returns the owner key of a session: caller id and profile. A session cannot be used from another profile. */
+export const sessionOwner = ({ id, profile }: SessionCaller): string =>
+  profile === undefined ? id : JSON.stringify([id, profile]);
+
 /** The state of one legacy client. */
 export interface Session extends SessionInit {
   readonly id: string;
+  /** The id of the caller, the same in every profile: private connections belong to it. */
   readonly callerId: string;
+  /** The key of `sessionOwner`. */
+  readonly owner: string;
   /** The requests in flight by id, so that the client can cancel them. */
   readonly running: Map<string | number, Reply>;
   /** Open GET streams, which carry notifications that belong to no request. */
@@ -38,13 +48,15 @@ export interface Session extends SessionInit {
   /** The stream of notifications that belong to no request; undefined until the first GET. */
   notifications: EventStream | undefined;
   lastUsed: number;
+  /** Restarts the idle time. A request or stream may have lasted longer than it. Does nothing once the session has ended. */
+  readonly renew: () => void;
 }
 
 export interface Sessions {
   /** Opens a session. At the limit it ends the least recently used idle one, or throws TooManySessions. */
-  open(callerId: string, init?: SessionInit): Session;
-  /** Returns a session of this caller; undefined for the id of another caller's session. */
-  find(id: string | undefined, callerId: string): Session | undefined;
+  open(caller: SessionCaller, init?: SessionInit): Session;
+  /** Returns a session of this caller in this profile; undefined for the id of another session. */
+  find(id: string | undefined, caller: SessionCaller): Session | undefined;
   end(session: Session): void;
   all(): Iterable<Session>;
 }
@@ -80,69 +92,80 @@ export function openSessions(options: SessionsOptions = {}): Sessions {
   const total: ByteCount = { bytes: 0 };
   // Both maps are in order of last use.
   const sessions = new Map<string, Session>();
-  const byCaller = new Map<string, Set<Session>>();
+  const byOwner = new Map<string, Set<Session>>();
   let newest: Session | undefined;
 
   function touch(session: Session): void {
     if (session === newest) return;
-    const own = byCaller.get(session.callerId) ?? new Set();
+    const own = byOwner.get(session.owner) ?? new Set();
     forget(session);
     newest = session;
     sessions.set(session.id, session);
-    byCaller.set(session.callerId, own.add(session));
+    byOwner.set(session.owner, own.add(session));
   }
 
-  function evictFor(callerId: string): void {
-    const own = byCaller.get(callerId);
+  function renew(session: Session): void {
+    if (sessions.get(session.id) !== session) return;
+    session.lastUsed = clock();
+    touch(session);
+  }
+
+  function evictFor(owner: string): void {
+    const own = byOwner.get(owner);
     if (own && own.size >= maxPerCaller) end(firstIdle(own) ?? refuse('This caller', maxPerCaller));
     if (sessions.size >= max) end(firstIdle(sessions.values()) ?? refuse('The gateway', max));
   }
 
-  function forget({ id, callerId }: Session): void {
+  function forget({ id, owner }: Session): void {
     const session = sessions.get(id);
-    const own = byCaller.get(callerId);
+    const own = byOwner.get(owner);
     if (!session || !own) return;
     if (newest === session) newest = undefined;
     sessions.delete(id);
     own.delete(session);
-    if (own.size === 0) byCaller.delete(callerId);
+    if (own.size === 0) byOwner.delete(owner);
   }
 
   function end(session: Session): void {
     forget(session);
-    session.subscriptions.close();
-    for (const reply of session.running.values()) reply.cancelWith(SESSION_ENDED);
-    session.events.close(); // Cancelling still writes events.
-    for (const stream of session.streams) stream.end();
+    release(session);
   }
 
   function endStale(): void {
-    const now = clock();
     for (const session of sessions.values()) {
-      if (now - session.lastUsed <= IDLE_MS) return;
+      if (clock() - session.lastUsed <= IDLE_MS) return;
       if (isIdle(session)) end(session);
     }
   }
 
   return {
-    open(callerId, init) {
+    open(caller, init) {
       endStale();
-      evictFor(callerId);
-      const session = newSession({ ...init, callerId, lastUsed: clock() }, total);
+      const owner = sessionOwner(caller);
+      evictFor(owner);
+      const times = { lastUsed: clock(), renew: () => renew(session) };
+      const session: Session = newSession({ ...init, ...times, callerId: caller.id, owner }, total);
       touch(session);
       return session;
     },
-    find(id, callerId) {
+    find(id, caller) {
       endStale();
       const session = id === undefined ? undefined : sessions.get(id);
-      if (!session || session.callerId !== callerId) return undefined;
-      session.lastUsed = clock();
-      touch(session);
+      if (!session || session.owner !== sessionOwner(caller)) return undefined;
+      session.renew();
       return session;
     },
     end,
     all: () => sessions.values(),
   };
+}
+
+/** Cancels the requests of an ended session and ends its streams. */
+function release({ subscriptions, running, events, streams }: Session): void {
+  subscriptions.close();
+  for (const reply of running.values()) reply.cancelWith(SESSION_ENDED);
+  events.close(); // Cancelling still writes events.
+  for (const stream of streams) stream.end();
 }
 
 /** Tells whether a session has neither a request in flight nor an open stream. */
@@ -157,7 +180,10 @@ function refuse(who: string, max: number): never {
   throw new TooManySessions(who, max);
 }
 
-function newSession(init: SessionInit & Pick<Session, 'callerId' | 'lastUsed'>, total: ByteCount): Session {
+function newSession(
+  init: SessionInit & Pick<Session, 'callerId' | 'owner' | 'lastUsed' | 'renew'>,
+  total: ByteCount,
+): Session {
   const notify = (method: string, params: JsonObject) => notifySession(session, { jsonrpc: '2.0', method, params });
   const session: Session = {
     ...init,

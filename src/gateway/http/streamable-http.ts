@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Call, Caller, JsonObject } from '../../core/call.ts';
+import type { Call, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -130,7 +130,7 @@ type FindSession = (incoming: Pick<PostRequest, 'request' | 'caller'>) => Sessio
 const sessionFinder =
   (sessions: Sessions): FindSession =>
   ({ request, caller }) =>
-    sessions.find(header(request, 'mcp-session-id'), sessionOwner(caller));
+    sessions.find(header(request, 'mcp-session-id'), caller);
 
 /** Returns the handler of messages that legacy clients post. */
 function legacyPosts(sessions: Sessions, respond: ReturnType<typeof responder>) {
@@ -180,7 +180,7 @@ function responder(handleRequest: RequestHandler) {
     const { era, id, session, headersFor } = options;
 
     function onResult(result: JsonObject): void {
-      session?.running.delete(id);
+      if (session) untrackReply(session, id);
       if (reply.signal.aborted) return;
       try {
         reply.result(result, headersFor?.(result));
@@ -190,7 +190,7 @@ function responder(handleRequest: RequestHandler) {
     }
 
     function onError(thrown: unknown): void {
-      session?.running.delete(id);
+      if (session) untrackReply(session, id);
       if (!reply.signal.aborted) reply.error(toRefusal(thrown, era));
     }
 
@@ -239,12 +239,17 @@ const newSession =
   (sessions: Sessions, { caller, params }: PostedMessage): HeadersForResult =>
   ({ protocolVersion }) => {
     const init = { version: String(protocolVersion), capabilities: parseClientCapabilities(params.capabilities) };
-    return { 'mcp-session-id': sessions.open(sessionOwner(caller), init).id };
+    return { 'mcp-session-id': sessions.open(caller, init).id };
   };
 
 function trackReply(session: Session, id: string | number, reply: Reply): void {
   session.running.set(id, reply);
   reply.makeResumable(session.events, isPrimed(session));
+}
+
+function untrackReply(session: Session, id: string | number): void {
+  session.running.delete(id);
+  session.renew();
 }
 
 function endSession(response: ServerResponse, sessions: Sessions, session: Session | undefined): void {
@@ -253,9 +258,6 @@ function endSession(response: ServerResponse, sessions: Sessions, session: Sessi
 }
 
 const shortened = (id: string | number) => JSON.stringify(id).slice(0, 100);
-
-/** Returns the owner key of a session: caller id and profile. A session cannot be used from another profile. */
-export const sessionOwner = ({ id, profile }: Caller) => (profile === undefined ? id : JSON.stringify([id, profile]));
 
 function checkLegacy(request: RequestHead, method: string, session: Session | undefined): RequestRefusal | undefined {
   const version = header(request, 'mcp-protocol-version');

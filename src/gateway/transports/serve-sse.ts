@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { INVALID_REQUEST, PARSE_ERROR } from '../../wire/mcp.ts';
 import { readBody } from '../http/read-message.ts';
 import { Reply } from '../http/reply.ts';
-import { sessionOwner } from '../http/streamable-http.ts';
+import { sessionOwner } from '../http/sessions.ts';
 import type { AuthenticatedRequest } from '../http-request.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { parseText, receiveParsed } from './client-transport.ts';

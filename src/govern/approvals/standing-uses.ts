@@ -5,6 +5,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { StandingApproval, StandingWish } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
+import type { StoredStanding } from '../../store/approvals/standing-book.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
 import { type StandingScope, standingBinding, standingScope } from './binding.ts';
 import { countsWith, type Identities } from './identities.ts';
@@ -141,8 +142,8 @@ export interface AddedStanding {
 /** Stores a standing approval for the requester and the exact tool, then settles what it covers. */
 export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: NewStanding): Promise<AddedStanding> {
   const now = flow.clock();
-  const { subject, principal, session } = approval;
-  const standing: StandingApproval = {
+  const { subject, principal, session, profile } = approval;
+  const standing: StoredStanding = {
     id: newApprovalId('st'),
     tool: subject.name,
     caller: principal,
@@ -153,6 +154,7 @@ export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: Ne
     approverRoles: by.roles,
     createdAt: now,
     from: 'store',
+    ...(profile !== undefined && { profile }),
     ...(wish.session && session !== undefined && { session }),
     ...(wish.untilMs !== undefined && { expiresAt: now + wish.untilMs }),
     ...(wish.uses !== undefined && { usesLeft: wish.uses }),

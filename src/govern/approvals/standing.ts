@@ -5,7 +5,7 @@ import { isObject } from '../../core/json.ts';
 import type { StandingApproval } from '../../core/records/approval.ts';
 import { matchesGlob } from '../../core/text/match-glob.ts';
 import type { Clock } from '../../core/time.ts';
-import type { StandingBook } from '../../store/approvals/standing-book.ts';
+import type { StandingBook, StoredStanding } from '../../store/approvals/standing-book.ts';
 import { allowsTools, matchesCallers } from '../policy/match.ts';
 
 /** A call that a standing approval may settle. */
@@ -53,7 +53,7 @@ export async function unexpired({
 }: {
   readonly standing: StandingBook;
   readonly clock: Clock;
-}): Promise<readonly StandingApproval[]> {
+}): Promise<readonly StoredStanding[]> {
   const now = clock();
   const all = await standing.all();
   const isOver = ({ expiresAt = Number.POSITIVE_INFINITY }: StandingApproval) => expiresAt <= now;

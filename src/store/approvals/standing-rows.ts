@@ -1,7 +1,6 @@
-import type { StandingApproval } from '../../core/records/approval.ts';
 import { type SqlRow, type Statements, sql } from '../statements.ts';
 import { approvalTable, countChange } from './approval-tables.ts';
-import type { StandingBook } from './standing-book.ts';
+import type { StandingBook, StoredStanding } from './standing-book.ts';
 
 const DURABLE = { durable: true };
 
@@ -51,9 +50,9 @@ export function standingBook(statements: Statements): StandingBook {
   };
 }
 
-function fromStandingRow({ id, facts, uses_left, expires_at }: SqlRow): StandingApproval {
+function fromStandingRow({ id, facts, uses_left, expires_at }: SqlRow): StoredStanding {
   return {
-    ...(JSON.parse(String(facts)) as StandingApproval),
+    ...(JSON.parse(String(facts)) as StoredStanding),
     id: String(id),
     ...(uses_left !== null && { usesLeft: Number(uses_left) }),
     ...(expires_at !== null && { expiresAt: Number(expires_at) }),

@@ -3,6 +3,7 @@ import { type ConnectionUser, capabilitiesOfUser } from '../../core/call/private
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import type { Era } from '../../wire/mcp.ts';
 import type { Connect, Connection, ConnectOptions } from '../connection.ts';
+import { toConnectFailure } from '../failure.ts';
 import { type ListRefresher, type RefreshListsOptions, refreshLists } from './refresh-lists.ts';
 
 /** The user of a process that serves one user only. */
@@ -69,7 +70,7 @@ export async function openSharedConnection(
   } catch (thrown) {
     lists.close();
     await connection.close();
-    throw thrown;
+    throw toConnectFailure(options.server, thrown);
   }
   const { era, protocolVersion, serverInfo, capabilities, instructions } = connection.agreement;
   const connectMs = Math.round(performance.now() - startedAt);

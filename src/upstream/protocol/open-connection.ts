@@ -11,7 +11,7 @@ import { completeResult } from '../call-request.ts';
 import { type Agreement, CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
 import { openServerRequests, type ServerRequests } from '../elicitation/server-requests.ts';
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
-import { isSignInNeeded, toFailure } from '../failure.ts';
+import { isSignInNeeded, toConnectFailure, toFailure } from '../failure.ts';
 import { takesTaskCalls } from '../legacy-task.ts';
 import { legacyCalls, type ProtocolCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
@@ -95,7 +95,7 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
   } catch (thrown) {
     changes?.close();
     await peer.close();
-    throw toFailure(server, thrown);
+    throw toConnectFailure(server, thrown, 'the handshake ');
   }
 }
 
