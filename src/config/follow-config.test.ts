@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import type { Config, SourceFile } from './config.ts';
+import type { Config, Problem, ServerConfig, SourceFile } from './config.ts';
 import { followConfig } from './follow-config.ts';
+import { STRICT_NOTICE } from './read/strict-by-error.ts';
 import { defaultSettings } from './schema/default-settings.ts';
 import { versionNow } from './watch-files.ts';
 
@@ -15,6 +16,19 @@ const OTHER = '/nowhere/.mcp.json';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
+const serverIn = (file: string): ServerConfig => ({
+  name: `of-${file}`,
+  scope: 'project',
+  at: { file, line: 1, column: 1 },
+  shadowed: [],
+});
+const BROKEN: Problem = {
+  level: 'error',
+  code: 'CONFIG_INVALID',
+  message: `It is broken. ${STRICT_NOTICE}`,
+  fix: 'Correct it.',
+};
+
 /** Follows a configuration. The test sets the states of its files and triggers reads. */
 function follow(found: readonly string[], also: ReadonlyMap<string, string> = new Map()) {
   let states: ReadonlyMap<string, SourceFile['state']> = new Map(found.map((file) => [file, 'found']));
@@ -24,11 +38,13 @@ function follow(found: readonly string[], also: ReadonlyMap<string, string> = ne
   const config = (): Config => ({
     projectFolder: '/nowhere',
     files: [...states].map(([file, state]) => ({ file, scope: 'project', state })),
-    servers: new Map(),
+    servers: new Map(
+      [...states].flatMap(([file, state]) => (state === 'found' ? [[`of-${file}`, serverIn(file)] as const] : [])),
+    ),
     dropped: [],
     settings: defaultSettings('/nowhere'),
     origins: new Map(),
-    problems: [],
+    problems: [...states.values()].includes('broken') ? [BROKEN] : [],
     refreshed: change.promise,
     untrusted: [],
   });
@@ -62,8 +78,21 @@ verifies('C13', 'keeps the last good configuration for 5 s after a file vanished
   expect([applied, messages]).toEqual([[], [stays]]);
   await vi.advanceTimersByTimeAsync(1);
   expect(applied).toEqual(['']);
+  expect(messages.slice(1)).toEqual([`${FILE} is gone: of-${FILE} is not used any more.`]);
   close();
 });
+
+verifies(
+  'C13',
+  'does not announce mode strict for a broken file while the last good configuration is in force',
+  async () => {
+    const { becomes, applied, messages, close } = follow([FILE]);
+    await becomes({ [FILE]: 'broken' });
+    expect(messages).toEqual(['It is broken.', expect.stringContaining('the last good configuration stays in force')]);
+    expect(applied).toEqual([]);
+    close();
+  },
+);
 
 verifies('C13', 'applies a file that comes back within the grace period at once', async () => {
   const { becomes, applied, messages, close } = follow([FILE]);

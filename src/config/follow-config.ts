@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { HeddleError } from '../core/errors.ts';
 import type { Config, Problem } from './config.ts';
+import { STRICT_NOTICE } from './read/strict-by-error.ts';
 import { watchFiles } from './watch-files.ts';
 
 export interface FollowConfigOptions {
@@ -25,6 +26,7 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
   const { first, read, also, apply, onProblems, graceMs = 5000 } = options;
   const grace = gracePeriod(graceMs, readNext);
   let readable = foundIn(first);
+  let applied = first;
   let versions = also; // Known for the first reading only; later ones come from polls.
   let reading: Promise<void> = Promise.resolve();
   let closed = false;
@@ -60,15 +62,22 @@ export function followConfig(options: FollowConfigOptions): { close(): void } {
         // The rules of an invalid policy file are remembered by the reader, and mode strict is set.
         ({ file, state, isPolicy }) => state === 'broken' && !isPolicy && readable.has(file),
       );
-      const awaited = grace.awaited(vanishedFrom(config, readable));
+      const missing = vanishedFrom(config, readable);
       const warnings = [
         ...broken.map(({ file }) => stillInForce(file)),
-        ...awaited.map((file) => vanished(file, graceMs)),
+        ...grace.awaited(missing).map((file) => vanished(file, graceMs)),
       ];
-      report([...config.problems, ...(warnings.length > 0 ? warnings : atNextStart(first, config))]);
-      if (warnings.length === 0) readable = foundIn(config);
+      if (warnings.length > 0) {
+        report([...config.problems.map(withoutNotice), ...warnings]);
+        watchFilesOf(config);
+        return;
+      }
+      const gone = missing.map((file) => goneWithServers(file, applied, config));
+      report([...config.problems, ...gone, ...atNextStart(first, config)]);
+      readable = foundIn(config);
+      applied = config;
       watchFilesOf(config);
-      if (warnings.length === 0) apply(config);
+      apply(config);
     } catch (thrown) {
       report([unreadable(thrown)]);
     }
@@ -142,6 +151,21 @@ const vanished = (file: string, graceMs: number): Problem => ({
   code: 'CONFIG_INVALID',
   message: `${file} is missing or empty; the last good configuration stays in force for ${graceMs / 1000} s.`,
   fix: 'Put it back, or wait until its removal takes effect.',
+});
+
+/** Names the servers that a vanished file takes with it. */
+function goneWithServers(file: string, before: Config, { servers }: Config): Problem {
+  const lost = [...before.servers.values()].filter(({ name, at }) => at?.file === file && !servers.has(name));
+  const names = lost.map(({ name }) => name).join(', ');
+  const effect = lost.length === 0 ? 'its settings are' : lost.length === 1 ? `${names} is` : `${names} are`;
+  const message = `${file} is gone: ${effect} not used any more.`;
+  return { level: 'warn', code: 'CONFIG_INVALID', message, fix: 'Put it back if this was not intended.' };
+}
+
+// Its consequence holds only for a configuration that is in force.
+const withoutNotice = (problem: Problem): Problem => ({
+  ...problem,
+  message: problem.message.replace(` ${STRICT_NOTICE}`, ''),
 });
 
 function unreadable(thrown: unknown): Problem {
