@@ -5,7 +5,7 @@ import { verifies } from '../../../test/requirements.ts';
 import { escapeControlCharacters, escapeJson, quoteCommand } from './visible-text.ts';
 
 const UNSEEN =
-  '061c 00ad 034f 115f 1160 17b4 180b 180e 200b 200c 200d 200e 2028 2029 202e 2060 2066 206f 3164 fe00 fe0f feff ffa0 fff9 1d173 e0001 e0041 e0100 e01ef';
+  '061c 00ad 034f 115f 1160 17b4 180b 180e 200b 200c 200d 200e 2028 2029 202e 2060 2066 206f 2800 3164 fe00 fe0f feff ffa0 fff9 1d173 e0001 e0041 e0100 e01ef';
 
 it.each(UNSEEN.split(' '))('spells out U+%s', (code) => {
   const character = String.fromCodePoint(Number.parseInt(code, 16));

@@ -1,8 +1,9 @@
-// Control, format, bidi, zero-width, variation, filler and tag characters, line separators, and lone surrogates.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/v;
+// Control, format, bidi, zero-width, variation, filler and tag characters, the empty Braille pattern, line separators,
+// and lone surrogates.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/v;
 // Emoji come first: in a well-formed one the joiners and selectors are seen. A pile of accents covers other lines.
 const SHOWN_OR_UNSEEN =
-  /\p{RGI_Emoji}|[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\t\n]]|(?<=\p{Mn}{4})\p{Mn}/gv;
+  /\p{RGI_Emoji}|[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]--[\t\n]]|(?<=\p{Mn}{4})\p{Mn}/gv;
 const PLAIN_ARGUMENT = /^[A-Za-z0-9_@%+=:,.\/\-]+$/v;
 // Includes blanks other than the ordinary space: in a command they look like the end of an argument.
 const NEEDS_ESCAPE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Mn}\u2800]|[\p{Zs}--[ ]]/gv;
