@@ -5,6 +5,7 @@ import type { WorkflowSource, WorkflowSummary } from '../../core/records/workflo
 import type { WorkflowChoice, Workflows } from '../../core/records/workflow-api.ts';
 import { cutToLine } from '../../core/text/cut-text.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { CompiledWorkflow } from '../../workflow/definition/compile-workflow.ts';
 import { countSteps } from '../../workflow/definition/walk-steps.ts';
 import type { AuditedChange } from '../audited-change.ts';
@@ -212,7 +213,7 @@ export function invalidWorkflow({ name, problems }: CompiledWorkflow): HeddleErr
 export function unknownWorkflow(name: string, names: readonly string[]): HeddleError {
   const meant = closest(name, names);
   return new HeddleError('NAME_UNKNOWN', `There is no workflow ${cutToLine(name, 80)}.`, {
-    fix: meant === undefined ? 'Run `heddle list workflows` to see all.' : `Did you mean ${meant}?`,
+    fix: meant === undefined ? 'Run `heddle list workflows` to see all.' : `Did you mean ${quoteName(meant)}?`,
   });
 }
 
