@@ -1,4 +1,4 @@
-import { cutToLine } from '../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../core/text/cut-text.ts';
 import type { PipelinePart, Step, StepCondition, Workflow } from './definition/canonical.ts';
 
 const MAX_LABEL_CHARS = 60;
@@ -55,7 +55,10 @@ function openDrawing(): Drawing {
 
 /** Escapes a label. Mermaid writes entities with `#`. */
 const escaped = (text: string): string =>
-  cutToLine(text, MAX_LABEL_CHARS).replace(/[^\p{L}\p{N} .,:=_/\-+*()$!?@~…]/gu, (one) => `#${one.codePointAt(0)};`);
+  cutAndEscapeBreaks(text, MAX_LABEL_CHARS).replace(
+    /[^\p{L}\p{N} .,:=_/\-+*()$!?@~…]/gu,
+    (one) => `#${one.codePointAt(0)};`,
+  );
 
 /** Draws steps one after the other. Returns the last node. */
 function drawChain(steps: readonly Step[], from: string, drawing: Drawing, label?: string): string {

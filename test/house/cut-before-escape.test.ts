@@ -27,7 +27,7 @@ it('finds no text that is escaped as a whole and then cut', () => {
 it('names a line that escapes a text and then cuts it', () => {
   const written = {
     'src/a.ts': 'const a = cutText(oneLine(text), 80);\nconst b = `${oneLine(id).slice(0, 80)}`;\n',
-    'src/b.ts': 'const c = cutToLine(text, 80);\nconst d = oneLine(text.slice(0, 80));\n',
+    'src/b.ts': 'const c = cutAndEscapeBreaks(text, 80);\nconst d = oneLine(text.slice(0, 80));\n',
   };
   expect(findCutAfterwards(temporaryTree({ written }))).toEqual(['src/a.ts:1', 'src/a.ts:2']);
 });

@@ -3,7 +3,7 @@ import type { Caller, JsonObject, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { WorkflowSource, WorkflowSummary } from '../../core/records/workflow.ts';
 import type { WorkflowChoice, Workflows } from '../../core/records/workflow-api.ts';
-import { cutToLine } from '../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { quoteName } from '../../core/text/visible-text.ts';
 import type { CompiledWorkflow } from '../../workflow/definition/compile-workflow.ts';
@@ -163,7 +163,7 @@ function registration(
     },
     async unregister(by, name) {
       requireRole(by, CHANGERS);
-      await audited(by, { action: 'unregister', detail: { workflow: cutToLine(name, 80) } }, async () => {
+      await audited(by, { action: 'unregister', detail: { workflow: cutAndEscapeBreaks(name, 80) } }, async () => {
         if (entered.has(name) || !registered.delete(name)) throw notRegistered(name, library.all());
         await publish(by);
       });
@@ -212,7 +212,7 @@ export function invalidWorkflow({ name, problems }: CompiledWorkflow): HeddleErr
 
 export function unknownWorkflow(name: string, names: readonly string[]): HeddleError {
   const meant = closest(name, names);
-  return new HeddleError('NAME_UNKNOWN', `There is no workflow ${cutToLine(name, 80)}.`, {
+  return new HeddleError('NAME_UNKNOWN', `There is no workflow ${cutAndEscapeBreaks(name, 80)}.`, {
     fix: meant === undefined ? 'Run `heddle list workflows` to see all.' : `Did you mean ${quoteName(meant)}?`,
   });
 }

@@ -18,4 +18,4 @@ export const cutAndEscape = (text: string, max: number): string =>
   cutText(escapeControlCharacters(cutText(text, max)), max);
 
 /** Cuts a text to one line of `max` characters and escapes its invisible ones. */
-export const cutToLine = (text: string, max: number): string => cutText(oneLine(cutText(text, max)), max);
+export const cutAndEscapeBreaks = (text: string, max: number): string => cutText(oneLine(cutText(text, max)), max);

@@ -3,7 +3,7 @@ import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isRawNumber } from '../../core/exact-numbers.ts';
 import { isObject } from '../../core/json.ts';
-import { cutToLine } from '../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Reference } from '../definition/canonical.ts';
 import type { RunScope } from './run-scope.ts';
@@ -129,7 +129,7 @@ function skippedStep(text: string, reference: Reference): HeddleError {
 export const expressionFailed = (message: string, fix: string): HeddleError =>
   new HeddleError('EXPRESSION_FAILED', `${message}.`, { fix });
 
-const clean = (text: string): string => cutToLine(text, MAX_NAME_CHARS);
+const clean = (text: string): string => cutAndEscapeBreaks(text, MAX_NAME_CHARS);
 const quoted = (text: string): string => `\`${clean(text)}\``;
 const shown = ({ text }: Reference): string => quoted(text);
 

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { cutToLine } from '../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { subWorkflowError, toolResult } from '../expressions/step-view.ts';
 import { WORKFLOW_SERVER } from '../journal/step-end.ts';
 import type { StepCall } from '../run/durable.ts';
@@ -54,7 +54,7 @@ function errorResult(path: string, { tool, server, raw }: ErrorResult): StepFail
     return new StepFailure({ ...error, message, path }, { mayHaveActed, isErrorResult: true });
   }
   const text = firstText(raw);
-  const reason = text === undefined ? '' : `: ${cutToLine(text, MAX_ERROR_CHARS)}`;
+  const reason = text === undefined ? '' : `: ${cutAndEscapeBreaks(text, MAX_ERROR_CHARS)}`;
   const message = `The tool ${tool} reports an error${reason}`;
   const fix = 'Correct the input of the step, or handle the error with `onError`.';
   return new StepFailure({ code: 'TOOL_ERROR', message, fix, path }, { isErrorResult: true });

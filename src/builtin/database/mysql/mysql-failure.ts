@@ -1,4 +1,4 @@
-import { cutToLine } from '../../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../../core/text/cut-text.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 
@@ -61,7 +61,7 @@ export function explainMysqlAnswer(cause: unknown, address: MysqlAddress): Datab
     const text = 'The statement took longer than permitted, and the database ended it. Make it smaller.';
     return new DatabaseFailure('TIMED_OUT', text, { cause });
   }
-  const message = cutToLine(withoutMysqlNames(sqlMessage, address), MAX_MESSAGE_CHARS);
+  const message = cutAndEscapeBreaks(withoutMysqlNames(sqlMessage, address), MAX_MESSAGE_CHARS);
   return new DatabaseFailure('STATEMENT_FAILED', `The database reports: ${message}`, { cause });
 }
 
