@@ -1,6 +1,7 @@
 import type { Call, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { quoteName } from '../core/text/visible-text.ts';
 import type { Catalog, NameIndex, Resources } from './catalog.ts';
 import { ownUri } from './entries/own-uri.ts';
 
@@ -61,8 +62,8 @@ function theOne({ name, options }: Wanted, [first, ...others]: readonly Target[]
 }
 
 function ambiguous(name: string, candidates: readonly string[]): HeddleError {
-  return new HeddleError('NAME_AMBIGUOUS', `${name} may be any of these: ${candidates.join(', ')}.`, {
-    fix: `Write one of them, for example ${candidates[0]}.`,
+  return new HeddleError('NAME_AMBIGUOUS', `${name} may be any of these: ${candidates.map(quoteName).join(', ')}.`, {
+    fix: `Write one of them, for example ${quoteName(candidates[0] ?? '')}.`,
     details: { candidates },
   });
 }

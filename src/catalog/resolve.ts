@@ -3,6 +3,7 @@ import type { Call, Caller, ResolvedCall, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
 import { whyAmbiguous } from '../core/text/uri-form.ts';
+import { quoteName } from '../core/text/visible-text.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { serverAndUri } from './entries/own-uri.ts';
 import { isSignInTool } from './entries/sign-in-tool.ts';
@@ -120,7 +121,7 @@ export function unknownName({ kind, name }: Wanted, names: readonly string[]): H
   const guess = closest(name, names);
   const list = kind === 'tool' ? 'tools' : 'prompts';
   return new HeddleError('NAME_UNKNOWN', `Nothing is named ${name}.`, {
-    fix: guess ? `Did you mean ${guess}?` : `Run \`heddle list ${list}\` to see what there is.`,
+    fix: guess ? `Did you mean ${quoteName(guess)}?` : `Run \`heddle list ${list}\` to see what there is.`,
   });
 }
 

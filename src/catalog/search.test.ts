@@ -84,6 +84,19 @@ describe('search', () => {
     for (const text of ['', '   ', '!?', 'zebra']) expect(found(text)).toEqual([]);
   });
 
+  verifies('R6', 'reads 2,048 characters of a title, a description and the arguments', () => {
+    const start = 'filler '.repeat(300);
+    const long = (last: string): Tools => ({
+      long: [
+        tool('titled', { title: `early ${start}${last}` }),
+        tool('described', { description: `early ${start}${last}` }),
+        tool('argued', { inputSchema: { type: 'object', properties: { early: {}, [start]: {}, [last]: {} } } }),
+      ],
+    });
+    expect(found('early', long('late'))).toHaveLength(3);
+    expect(found('late', long('late'))).toEqual([]);
+  });
+
   it('returns at most `limit` hits, independent of the order of servers and tools', () => {
     expect(found('search issue', TOOLS, 2)).toHaveLength(2);
     const turned = Object.fromEntries(

@@ -21,7 +21,7 @@ const EXACT_NAME = 1_000_000;
 
 const MAX_TEXT_CHARS = 400;
 const MAX_WORDS = 20;
-const MAX_DESCRIPTION_CHARS = 2048;
+const MAX_FIELD_CHARS = 2048;
 
 /**
  * Returns the best matches of a text: exact names first, then words of the name, then of the description. A rare word
@@ -86,13 +86,16 @@ function fieldsOf(target: Target): readonly SearchField[] {
   const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? inputSchema.properties : {};
   const fields = [
     { worth: IN_NAME, words: wordsOf(`${servers.join(' ')} ${name}`) },
-    { worth: IN_TITLE, words: wordsOf(`${textOf(title)} ${facts.category}`) },
-    { worth: IN_DESCRIPTION, words: wordsOf(textOf(description).slice(0, MAX_DESCRIPTION_CHARS)) },
-    { worth: IN_ARGUMENTS, words: wordsOf(Object.keys(properties).join(' ')) },
+    { worth: IN_TITLE, words: wordsOf(`${cut(textOf(title))} ${facts.category}`) },
+    { worth: IN_DESCRIPTION, words: wordsOf(cut(textOf(description))) },
+    { worth: IN_ARGUMENTS, words: wordsOf(cut(Object.keys(properties).join(' '))) },
   ];
   known.set(target, fields);
   return fields;
 }
+
+// Each query reads all words of all tools.
+const cut = (text: string): string => text.slice(0, MAX_FIELD_CHARS);
 
 /** Returns the weight of each query word for a target. */
 function weightsOf(target: Target, words: readonly string[]): readonly Weight[] {

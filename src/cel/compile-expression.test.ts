@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { parseExact } from '../core/exact-numbers.ts';
@@ -164,6 +165,34 @@ describe('the limits of an evaluation', () => {
     const texts = Array.from({ length: 3_000 }, () => '');
     expect(evaluated('args.l.all(x, x.matches("^(a?){150}$"))', { l: texts })).toEqual(tooMany);
     expect(evaluated('args.l.all(x, x.matches("^[a-z]*$"))', { l: texts })).toBe(true);
+  });
+
+  verifies(
+    'G3',
+    'counts the cube of the length of a duration, and refuses one of more than 64 characters',
+    async () => {
+      const longer = 'args.l.exists(x, duration(x) > duration("1h"))';
+      expect(evaluated(longer, { l: ['1s', '2h'] })).toBe(true);
+      expect(evaluated(longer, { l: Array(400).fill('1s'.repeat(32)) })).toEqual(tooMany);
+      expect(evaluated('duration(args.a) < duration("1h")', { a: '1s'.repeat(32) })).toBe(true);
+      expect(evaluated('duration(args.a) < duration("1h")', { a: '1s'.repeat(33) })).toHaveProperty('failure');
+      const slow = () => evaluated('duration(args.a) < duration("1s")', { a: '1'.repeat(300) });
+      expect(await within(50, slow)).toHaveProperty('failure');
+    },
+  );
+
+  verifies('G3', 'counts the characters of a text times those of a long part that is searched in it', () => {
+    const args = { text: 'a'.repeat(200_000), part: `${'a'.repeat(100)}b${'a'.repeat(100)}` };
+    for (const search of ['contains(args.part)', 'indexOf(args.part) > 0', 'lastIndexOf(args.part) > 0']) {
+      expect(evaluated(`args.text.${search}`, args), search).toEqual(tooMany);
+      expect(evaluated(`args.text.${search}`, { ...args, part: 'aab' }), search).toBe(false);
+    }
+    expect(evaluated('args.text.split(args.part).size() > 1', args)).toEqual(tooMany);
+  });
+
+  verifies('G3', 'counts each load of a time zone', () => {
+    expect(evaluated('args.l.exists(x, time.getHours("UTC") != 22)', { l: numbers(4) })).toBe(false);
+    expect(evaluated('args.l.exists(x, time.getHours("UTC") != 22)', { l: numbers(60) })).toEqual(tooMany);
   });
 
   verifies('G3', 'counts the compilation of patterns that arguments give', () => {

@@ -1,9 +1,10 @@
 import { patternSize } from '../core/text/pattern-size.ts';
+import { chargeFunctions } from './charge-functions.ts';
 import { describeCompileError, type ExpressionProblem } from './describe-error.ts';
 import { LINEAR_MATCHES, METERED_JOIN, type MeteredEnvironment } from './environment.ts';
 import type { Meter, SyntaxNode } from './meter.ts';
 import { compilePattern } from './safe-matches.ts';
-import { findTooDeep, isComprehension, methodCall, sizedBy, walk } from './syntax.ts';
+import { findTooDeep, isComprehension, methodCall, walk } from './syntax.ts';
 
 const MAX_SOURCE_CHARS = 10_000;
 const MAX_NESTING = 2;
@@ -112,8 +113,7 @@ function meterNodes(root: SyntaxNode, meter: Meter): void {
     if (call?.[0] === 'matches') call[0] = LINEAR_MATCHES;
     if (call?.[0] === 'join') call[0] = METERED_JOIN;
     if (call && isComprehension(node)) meter.markIterated(call[1]);
-    const measured = sizedBy(node);
-    if (measured) meter.markMeasured(measured);
+    chargeFunctions(node, meter);
     if (COMPARISONS.has(node.op)) for (const side of node.args as readonly SyntaxNode[]) meter.markCompared(side);
   });
 }

@@ -1,5 +1,5 @@
 import { closest } from '../core/text/did-you-mean.ts';
-import { oneLine } from '../core/text/visible-text.ts';
+import { oneLine, quoteName } from '../core/text/visible-text.ts';
 import { FIELDS } from './environment.ts';
 
 /** A problem of an expression, with its place in the text. */
@@ -56,7 +56,9 @@ export function describeCompileError(
 /** Returns a fix that names the closest candidate, or all of them. */
 export function suggestion(name: string, candidates: readonly string[]): string {
   const meant = closest(name, candidates);
-  return meant === undefined ? `Use one of ${candidates.slice(0, 20).join(', ')}.` : `Did you mean \`${meant}\`?`;
+  return meant === undefined
+    ? `Use one of ${candidates.slice(0, 20).map(quoteName).join(', ')}.`
+    : `Did you mean \`${quoteName(meant)}\`?`;
 }
 
 /** Describes an error of an evaluation. Names the place in the source and never the value, which may be a secret. */

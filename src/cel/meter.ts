@@ -16,8 +16,6 @@ const CHARS_PER_STEP = 256;
 /** The limits of a condition: about 20 ms. */
 const CONDITION_LIMITS: MeterLimits = { steps: 100_000, madeCharsPerStep: CHARS_PER_STEP, items: 100_000 };
 const ITEMS_PER_STEP = 4;
-// `size` reads each letter, since some have two characters.
-const MEASURED_CHARS_PER_STEP = 64;
 
 /** A node of the evaluator's syntax tree. */
 export interface SyntaxNode {
@@ -31,6 +29,9 @@ interface Evaluator {
   run(node: SyntaxNode, context: unknown): unknown;
 }
 
+/** Returns the steps of a function that reads a value. Throws if the function may not read it. */
+export type CostOf = (value: unknown) => number;
+
 /** Counts the steps of an evaluation and stops it at the limit. */
 export interface Meter {
   /** Puts the counter into the evaluator of an environment. */
@@ -39,8 +40,8 @@ export interface Meter {
   markCompared(node: SyntaxNode): void;
   /** Marks a node whose value a macro iterates. */
   markIterated(node: SyntaxNode): void;
-  /** Marks a node whose size is counted: letters of a text, or keys of a map. */
-  markMeasured(node: SyntaxNode): void;
+  /** Marks a node whose value a slow function reads. `costOf` returns the steps, before the function is called. */
+  markCharged(node: SyntaxNode, costOf: CostOf): void;
   /** Adds steps. Throws past the limit. */
   charge(steps: number): void;
   /** Adds the steps of a text that is made. Throws past the limit. */
@@ -66,7 +67,7 @@ const PRODUCERS: ReadonlySet<string> = new Set(['+', 'call', 'rcall', 'list', 'm
 export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   const compared = new WeakSet<object>();
   const iterated = new WeakSet<object>();
-  const measured = new WeakSet<object>();
+  const charged = new WeakMap<object, CostOf>();
   let steps = 0;
   let limit = limits.steps;
 
@@ -78,7 +79,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   const chargeText = (chars: number) => charge(Math.floor(chars / limits.madeCharsPerStep));
 
   function chargeValue(node: SyntaxNode, value: unknown): void {
-    if (measured.has(node)) charge(costOfSize(value));
+    charge(charged.get(node)?.(value) ?? 0);
     const isMade = PRODUCERS.has(node.op);
     if (typeof value === 'string' && isMade) chargeText(value.length);
     else if (typeof value === 'string') charge(Math.floor(value.length / CHARS_PER_STEP));
@@ -109,8 +110,8 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
     charge,
     chargeText,
     markIterated: (node) => iterated.add(node),
-    markMeasured: (node) => measured.add(node),
     markCompared: (node) => compared.add(node),
+    markCharged: (node, costOf) => charged.set(node, costOf),
     reset(most = limits.steps) {
       steps = 0;
       limit = Math.min(most, limits.steps);
@@ -135,13 +136,6 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
       environment.evaluate('attachMeter()');
     },
   };
-}
-
-/** Returns the steps of `size`. Lists and bytes know their size. */
-function costOfSize(value: unknown): number {
-  if (typeof value === 'string') return Math.floor(value.length / MEASURED_CHARS_PER_STEP);
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
-  return isMap ? Object.keys(value).length : 0;
 }
 
 function requireIterable(value: object, limit: number): void {

@@ -6,6 +6,7 @@ import { requireRole } from '../core/call/caller.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
+import { quoteName } from '../core/text/visible-text.ts';
 import type { Clock } from '../core/time.ts';
 import { truncateName } from '../govern/truncate-name.ts';
 import type { Access } from '../heddle.ts';
@@ -102,7 +103,7 @@ const taken = (name: string) =>
 function noProfile(profile: string, { profiles }: Pick<Settings, 'profiles'>): HeddleError {
   const meant = closest(profile, Object.keys(profiles));
   return new HeddleError('NAME_UNKNOWN', `There is no profile ${profile}.`, {
-    fix: meant === undefined ? 'Write it under `profiles` in heddle.json first.' : `Did you mean ${meant}?`,
+    fix: meant === undefined ? 'Write it under `profiles` in heddle.json first.' : `Did you mean ${quoteName(meant)}?`,
   });
 }
 
@@ -129,6 +130,6 @@ function noKey(name: string, keys: readonly { readonly name: string }[]): Heddle
     keys.map((key) => key.name),
   );
   return new HeddleError('NAME_UNKNOWN', `There is no key ${name}.`, {
-    fix: meant === undefined ? 'Run `heddle key list` to see all.' : `Did you mean ${meant}?`,
+    fix: meant === undefined ? 'Run `heddle key list` to see all.' : `Did you mean ${quoteName(meant)}?`,
   });
 }

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
 import { REDACTED } from '../core/text/redact-text.ts';
+import { quoteName } from '../core/text/visible-text.ts';
 import type { Config, DroppedServer, PolicyVerdict, Problem, Scope, ServerConfig, SourceLocation } from './config.ts';
 import { valueAt } from './read/describe-issue.ts';
 import { isSecretName, redact, withoutSecrets } from './read/redact.ts';
@@ -128,7 +129,7 @@ function unknownSubject(subject: string, rows: readonly ExplainRow[]): HeddleErr
   const names = new Set(rows.flatMap(({ key }) => prefixesOf(key.replace(/^mcpServers\./, ''))));
   const meant = closest(subject, names);
   return new HeddleError('NAME_UNKNOWN', `There is no server or setting \`${subject}\`.`, {
-    fix: meant === undefined ? 'Run `heddle config explain` to see all.' : `Did you mean \`${meant}\`?`,
+    fix: meant === undefined ? 'Run `heddle config explain` to see all.' : `Did you mean \`${quoteName(meant)}\`?`,
   });
 }
 

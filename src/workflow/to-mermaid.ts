@@ -1,5 +1,4 @@
-import { cutText } from '../core/text/cut-text.ts';
-import { oneLine } from '../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../core/text/cut-text.ts';
 import type { PipelinePart, Step, StepCondition, Workflow } from './definition/canonical.ts';
 
 const MAX_LABEL_CHARS = 60;
@@ -56,7 +55,7 @@ function openDrawing(): Drawing {
 
 /** Escapes a label. Mermaid writes entities with `#`. */
 const escaped = (text: string): string =>
-  cutText(oneLine(text), MAX_LABEL_CHARS).replace(
+  cutAndEscapeBreaks(text, MAX_LABEL_CHARS).replace(
     /[^\p{L}\p{N} .,:=_/\-+*()$!?@~…]/gu,
     (one) => `#${one.codePointAt(0)};`,
   );

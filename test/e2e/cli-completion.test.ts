@@ -105,6 +105,29 @@ describe('heddle completion', () => {
     expect((await heddle(['__complete', 'get', ''])).stdout).toBe('safe\nfilesystem\n');
   });
 
+  it('offers no name of a server, tool or argument that begins with a hyphen, which would be an option', async () => {
+    const code = `
+      require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        const answer = (result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+        const serverInfo = { name: 's', version: '1' };
+        const properties = { '--yes': {}, note: { enum: ['-x', 'y'] } };
+        const tools = ['--yes', 'plain'].map((name) => ({ name, inputSchema: { type: 'object', properties } }));
+        if (method === 'initialize')
+          answer({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo });
+        else if (method === 'tools/list') answer({ tools });
+        else if (id !== undefined) answer({});
+      });`;
+    const { heddle } = project({
+      'heddle.json': { mcpServers: { evil: { command: process.execPath, args: ['-e', code] } } },
+    });
+    await heddle(['list', 'tools']);
+    expect((await heddle(['__complete', 'call', 'evil', ''])).stdout).toBe('plain\n');
+    expect((await heddle(['__complete', 'call', 'evil.plain', ''])).stdout).toBe('note=\n');
+    expect((await heddle(['__complete', 'call', 'evil.plain', 'note='])).stdout).toBe('note=-x\nnote=y\n');
+    expect((await heddle(['__complete', 'call', '--tim'])).stdout).toBe('--timeout\n');
+  });
+
   it('prints a script for each shell, and names the shells for any other word', async () => {
     const { heddle } = project();
     const zsh = await heddle(['completion', 'zsh']);

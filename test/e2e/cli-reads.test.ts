@@ -52,7 +52,9 @@ describe('heddle read', () => {
     expect([near.code, near.stdout]).toEqual([2, '']);
     expect(near.stderr).toContain('No server has the resource notes://todya.\n  fix: The nearest are notes://today, ');
     const far = await heddle(['read', 'x:y']);
-    expect(far.stderr).toContain('fix: There are notes://folder, notes://picture, notes://today, notes://by-id/{id}.');
+    expect(far.stderr).toContain(
+      "fix: There are notes://folder, notes://picture, notes://today, 'notes://by-id/{id}'.",
+    );
     expect((await heddle(['read'])).stderr).toContain('No resource to read was given.');
   });
 

@@ -6,9 +6,8 @@ import type { CodeHost, CodeRequest, RunCode } from '../../core/code.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { withNumbersAsText } from '../../core/exact-numbers.ts';
 import { parseJson } from '../../core/json.ts';
-import { cutText } from '../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { redactText } from '../../core/text/redact-text.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
 import type { CallSettled, SandboxFailure, SandboxJob, SandboxMessage } from './sandbox-messages.ts';
 
 const THREAD = join(import.meta.dirname, `sandbox-thread${extname(import.meta.filename)}`);
@@ -162,7 +161,7 @@ function toError(failure: SandboxFailure, request: CodeRequest): HeddleError {
     return new HeddleError('CODE_LIMIT_EXCEEDED', `The code ${LIMITS[failure.limit](request)}.`);
   }
   const { line, message } = failure;
-  const shown = cutText(oneLine(redactText(message)), MAX_SHOWN_CHARS);
+  const shown = cutAndEscapeBreaks(redactText(message), MAX_SHOWN_CHARS);
   const place = line === undefined ? '' : ` at line ${line}`;
   return new HeddleError('CODE_FAILED', `The code failed${place}: ${shown}.`, {
     details: line === undefined ? {} : { line },

@@ -18,6 +18,8 @@ export type CommandTable = Readonly<Record<string, { readonly load: () => Promis
 const FILES = [':files'];
 /** Candidates with other characters are left out: a shell would interpret them. */
 const SAFE = /^[\w.:/@%+,=-]+$/;
+/** Returns true for a name that a command reads as an option. Servers choose names, such as a tool `--yes`. */
+const isOption = (word: string): boolean => word.startsWith('-');
 
 /**
  * Prints the candidates for the last of the words, one per line. Prints nothing if anything fails: a shell would show it in
@@ -39,11 +41,15 @@ async function candidates(words: readonly string[], commands: CommandTable): Pro
   if (!entry) return [];
   const command = await entry.load();
   const { before, current, option } = split(rest, command);
-  if (option !== undefined) return optionValues(option);
+  if (option !== undefined) return withoutOptions(await optionValues(option));
   if (current.startsWith('-')) return [...Object.keys(command.options), 'help'].map((one) => `--${one}`);
   if (rest.includes('--')) return FILES;
-  return POSITIONALS[name]?.({ before, current }) ?? [];
+  return withoutOptions((await POSITIONALS[name]?.({ before, current })) ?? []);
 }
+
+/** Keeps the list `FILES` itself: it is known by its identity. */
+const withoutOptions = (words: readonly string[]): readonly string[] =>
+  words.some(isOption) ? words.filter((word) => !isOption(word)) : words;
 
 interface SplitWords {
   /** The positional arguments before the current word. */

@@ -1,9 +1,10 @@
 import colors from 'picocolors';
 import type { Caller, Target } from '../../core/call.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { oneLine, quoteName } from '../../core/text/visible-text.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { cutToWidth } from '../print/escape-control.ts';
+import { callName } from '../print/function-signature.ts';
 import { whileStarting } from '../print/missing-servers.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, printStatement } from '../print/print-line.ts';
@@ -49,8 +50,8 @@ export function printServer({ status, tools }: DescribedServer, asJson: boolean)
     process.stdout.write(`${cutToWidth(line, (process.stdout.columns ?? Number.POSITIVE_INFINITY) - 1)}\n`);
   }
   const [first] = tools;
-  const one = first === undefined ? '' : `One tool in full: heddle describe ${name}.${first.name} · `;
-  notice(`${one}its connection: heddle doctor ${name}`.replace(/^i/, 'I'));
+  const one = first === undefined ? '' : `One tool in full: heddle describe ${quoteName(callName(first))} · `;
+  notice(`${one}its connection: heddle doctor ${quoteName(name)}`.replace(/^i/, 'I'));
 }
 
 const toRow = ({ name, publicName, definition: { description } }: Target) => ({

@@ -2,6 +2,7 @@ import type { Config, SourceLocation } from '../../config/config.ts';
 import type { Call, TargetKind } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
 
@@ -78,9 +79,10 @@ async function unknownAt(
   const wanted = call.name.slice(server.name.length + 1);
   const guess = closest(wanted, names);
   const more = names.length > SHOWN_NAMES ? `, and ${names.length - SHOWN_NAMES} more` : '';
-  const all = names.length === 0 ? 'It has none.' : `It has ${names.slice(0, SHOWN_NAMES).join(', ')}${more}.`;
+  const all =
+    names.length === 0 ? 'It has none.' : `It has ${names.slice(0, SHOWN_NAMES).map(quoteName).join(', ')}${more}.`;
   const message = `This server has no tool named ${wanted}.`;
-  return reworded(error, { message, fix: guess === undefined ? all : `Did you mean ${guess}?` });
+  return reworded(error, { message, fix: guess === undefined ? all : `Did you mean ${quoteName(guess)}?` });
 }
 
 /**

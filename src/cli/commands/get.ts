@@ -5,7 +5,7 @@ import { readConfig } from '../../config/read-config.ts';
 import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { oneLine, quoteName } from '../../core/text/visible-text.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { oneName } from '../edit/edit-scope.ts';
 import { localCaller } from '../local-caller.ts';
@@ -73,6 +73,6 @@ function block(title: string, value: Json): string {
 function unknownServer(name: string, known: Iterable<string>): HeddleError {
   const meant = closest(name, known);
   return new HeddleError('NAME_UNKNOWN', `There is no server \`${name}\`.`, {
-    fix: meant === undefined ? 'Run `heddle list servers` to see all.' : `Did you mean \`${meant}\`?`,
+    fix: meant === undefined ? 'Run `heddle list servers` to see all.' : `Did you mean \`${quoteName(meant)}\`?`,
   });
 }

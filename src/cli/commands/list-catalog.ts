@@ -4,6 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { ListQuery } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
@@ -115,7 +116,7 @@ function unknown(what: 'server' | 'category', name: string, names: readonly stri
   const guess = closest(name, names);
   const list = what === 'server' ? 'servers' : 'categories';
   return new HeddleError('NAME_UNKNOWN', `No ${what} is named ${name}.`, {
-    fix: guess ? `Did you mean ${guess}?` : `Run \`heddle list ${list}\` to see their names.`,
+    fix: guess ? `Did you mean ${quoteName(guess)}?` : `Run \`heddle list ${list}\` to see their names.`,
   });
 }
 

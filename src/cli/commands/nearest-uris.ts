@@ -1,6 +1,7 @@
 import type { Call } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import { findMissing, printMissing } from '../print/missing-servers.ts';
 import { listCatalogEntries } from './list-catalog.ts';
@@ -30,10 +31,11 @@ function isNotFound({ code, details: { rpc } }: HeddleError): boolean {
 function advice(uri: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined;
   const near = nearestUris(uri, known);
-  if (near.length === 1) return `Did you mean ${near[0]}?`;
-  if (near.length > 1) return `The nearest are ${near.join(', ')}.`;
+  const list = (uris: readonly string[]) => uris.map(quoteName).join(', ');
+  if (near.length === 1) return `Did you mean ${list(near)}?`;
+  if (near.length > 1) return `The nearest are ${list(near)}.`;
   const more = known.length > SHOWN ? `, and ${known.length - SHOWN} more in \`heddle list resources\`` : '';
-  return `There are ${known.slice(0, SHOWN).join(', ')}${more}.`;
+  return `There are ${list(known.slice(0, SHOWN))}${more}.`;
 }
 
 /** Returns up to five URIs and templates that are most like a URI, the nearest first. */

@@ -1,6 +1,7 @@
 import { text as readAll } from 'node:stream/consumers';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import { openSecretStore } from '../../open-heddle.ts';
 import { noteAct } from '../acts.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
@@ -76,7 +77,7 @@ async function rm([name, ...more]: readonly string[], input: Input): Promise<num
       (await secrets.names()).map((one) => one.name),
     );
     throw new HeddleError('NAME_UNKNOWN', `There is no secret \`${name}\`.`, {
-      fix: meant === undefined ? 'Run `heddle secret list` to see all.' : `Did you mean \`${meant}\`?`,
+      fix: meant === undefined ? 'Run `heddle secret list` to see all.' : `Did you mean \`${quoteName(meant)}\`?`,
     });
   }
   noteAct({ secretRemoved: name });

@@ -3,7 +3,7 @@ import { readConfig } from '../../config/read-config.ts';
 import { forgetTrust, recordTrust } from '../../config/sources/trust-book.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { oneLine, quoteName } from '../../core/text/visible-text.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { noteAct } from '../acts.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
@@ -77,7 +77,7 @@ function chosen(untrusted: readonly Untrusted[], names: readonly string[]): read
       name,
       untrusted.map(({ thing }) => nameIn(thing)),
     );
-    const fix = guess ? `Did you mean ${guess}?` : 'Run `heddle trust` to see what does.';
+    const fix = guess ? `Did you mean ${quoteName(guess)}?` : 'Run `heddle trust` to see what does.';
     throw new HeddleError('NAME_UNKNOWN', `Nothing named ${name} waits for trust.`, { fix });
   });
 }

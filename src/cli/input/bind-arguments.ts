@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import { type ArgumentSchema, type ArgumentText, coerce, coerceList } from './coerce.ts';
 import { type DeclaredArguments, declaredArguments } from './declared-arguments.ts';
 import type { TypedArguments } from './read-arguments.ts';
@@ -47,7 +48,7 @@ function requireDeclared(
   if (!isClosed && guess === undefined) return;
   const takes = names.length === 0 ? 'It takes no arguments.' : `It takes ${target.signature}.`;
   throw new HeddleError('INPUT_INVALID', `${key} is not an argument of ${target.name}.`, {
-    fix: guess === undefined ? takes : `Did you mean ${guess}?`,
+    fix: guess === undefined ? takes : `Did you mean ${quoteName(guess)}?`,
   });
 }
 
@@ -72,7 +73,7 @@ function unfit(
 ): HeddleError {
   const guess = closest(texts[0]?.text ?? '', choicesOf(wanted));
   return new HeddleError('INPUT_INVALID', `${key} wants ${wantedOf(wanted)}, got ${texts.map(shown).join(' and ')}.`, {
-    fix: guess === undefined ? `It takes ${target.signature}.` : `Did you mean ${guess}?`,
+    fix: guess === undefined ? `It takes ${target.signature}.` : `Did you mean ${quoteName(guess)}?`,
   });
 }
 

@@ -3,6 +3,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { HOST_NAMES, type HostFile, type HostName, hostFiles } from '../../config/hosts/hosts.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 
 /** Parses the name of a host. Throws USAGE_INVALID. */
 export function readHost(word: string): HostName {
@@ -10,7 +11,7 @@ export function readHost(word: string): HostName {
   if (known !== undefined) return known;
   const meant = closest(word, HOST_NAMES);
   throw new HeddleError('USAGE_INVALID', `There is no host ${word}.`, {
-    fix: meant ? `Did you mean ${meant}?` : `Use one of ${HOST_NAMES.join(', ')}.`,
+    fix: meant ? `Did you mean ${quoteName(meant)}?` : `Use one of ${HOST_NAMES.join(', ')}.`,
   });
 }
 
@@ -36,6 +37,8 @@ export function requireNames(names: readonly string[], known: readonly string[],
   if (unknown === undefined) return;
   const meant = closest(unknown, known);
   throw new HeddleError('NAME_UNKNOWN', `There is no server \`${unknown}\` ${where}.`, {
-    fix: meant ? `Did you mean \`${meant}\`?` : `There ${known.length > 0 ? `are ${known.join(', ')}` : 'is none'}.`,
+    fix: meant
+      ? `Did you mean \`${quoteName(meant)}\`?`
+      : `There ${known.length > 0 ? `are ${known.map(quoteName).join(', ')}` : 'is none'}.`,
   });
 }

@@ -1,5 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 
@@ -22,6 +23,7 @@ export function chooseProfile(input: Input, { access }: Pick<Heddle, 'access'>):
   }
   const meant = closest(profile, Object.keys(profiles));
   throw new HeddleError('CONFIG_INVALID', `There is no profile ${profile}.`, {
-    fix: meant === undefined ? 'Write it under `profiles` in heddle.json.' : `Did you mean --profile ${meant}?`,
+    fix:
+      meant === undefined ? 'Write it under `profiles` in heddle.json.' : `Did you mean --profile ${quoteName(meant)}?`,
   });
 }

@@ -4,6 +4,7 @@ import { rulesInForce } from '../../config/permission-rules.ts';
 import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import { readTextFile } from '../../files/edit-file.ts';
 import type { Input } from '../command.ts';
 import { changeFile, requireJson } from '../edit/change-file.ts';
@@ -53,6 +54,6 @@ async function fileWith(rule: string, config: Config, input: Input): Promise<Rul
     rules.map((one) => one.rule),
   );
   throw new HeddleError('NAME_UNKNOWN', `There is no rule ${rule}.`, {
-    fix: guess === undefined ? 'Run `heddle permissions rules` to see all.' : `Did you mean \`${guess}\`?`,
+    fix: guess === undefined ? 'Run `heddle permissions rules` to see all.' : `Did you mean \`${quoteName(guess)}\`?`,
   });
 }

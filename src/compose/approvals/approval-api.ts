@@ -3,7 +3,7 @@ import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Approval, ApprovalStatus } from '../../core/records/approval.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { unknownApproval } from '../../govern/approvals/approval-errors.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
@@ -95,7 +95,7 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
       requireRole(by, ['owner', 'approver']);
       const { audit, clock, standing, settings } = await openFlow();
       const change = auditedChanges({ area: 'approvals.standing', audit, clock });
-      await change(by, { action: 'revoke', detail: { standing: oneLine(id).slice(0, 80) } }, async () => {
+      await change(by, { action: 'revoke', detail: { standing: cutAndEscapeBreaks(id, 80) } }, async () => {
         if (ID.test(id) && (await isListed(standing, by, id)) && (await standing.revoke(id))) return;
         throw unknownStanding(
           id,
@@ -152,7 +152,7 @@ function statusesOf(status: unknown): readonly ApprovalStatus[] {
   if (status === 'all') return STATUSES;
   const found = STATUSES.find((one) => one === status);
   if (found) return [found];
-  throw new HeddleError('USAGE_INVALID', `${oneLine(String(status)).slice(0, 80)} is no status of an approval.`, {
+  throw new HeddleError('USAGE_INVALID', `${cutAndEscapeBreaks(String(status), 80)} is no status of an approval.`, {
     fix: `Use one of ${STATUSES.join(', ')}, all.`,
   });
 }
@@ -170,7 +170,7 @@ const ambiguous = (id: string, found: readonly StoredApproval[]) =>
   });
 
 const unknownStanding = (id: string, isConfigured: boolean) =>
-  new HeddleError('NAME_UNKNOWN', `There is no stored standing approval ${oneLine(id).slice(0, 80)}.`, {
+  new HeddleError('NAME_UNKNOWN', `There is no stored standing approval ${cutAndEscapeBreaks(id, 80)}.`, {
     fix: isConfigured
       ? 'It is in the configuration: remove it from `approvals.standing`.'
       : 'Run `heddle approvals standing list` to see all.',

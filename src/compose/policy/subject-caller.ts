@@ -4,6 +4,7 @@ import type { Caller, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { PolicySubject } from '../../core/records/policy.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
 
 export interface SubjectOptions {
@@ -47,7 +48,7 @@ async function callerNamed({ keys, settings }: SubjectOptions, id: string): Prom
     fix:
       meant === undefined
         ? 'Write `key:<name>`, `owner`, `local:<user>` or `<issuer>#<sub>`; `heddle key list` shows the keys.'
-        : `Did you mean ${ids.includes(meant) ? meant : `key:${meant}`}?`,
+        : `Did you mean ${quoteName(ids.includes(meant) ? meant : `key:${meant}`)}?`,
   });
 }
 
@@ -55,6 +56,6 @@ function requireProfile(profiles: Settings['profiles'], profile: string): void {
   if (Object.hasOwn(profiles, profile)) return;
   const meant = closest(profile, Object.keys(profiles));
   throw new HeddleError('NAME_UNKNOWN', `There is no profile ${profile}.`, {
-    fix: meant === undefined ? 'Run `heddle config explain profiles` to see all.' : `Did you mean ${meant}?`,
+    fix: meant === undefined ? 'Run `heddle config explain profiles` to see all.' : `Did you mean ${quoteName(meant)}?`,
   });
 }

@@ -1,7 +1,7 @@
 import { requireRole } from '../../core/call/caller.ts';
 import type { Caller, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
 import type { RunCallers } from './run-caller.ts';
 
@@ -46,7 +46,7 @@ export const readsOthers = ({ roles }: Caller, isInDoubt: boolean): boolean =>
   roles.some((role) => READERS.includes(role) || (isInDoubt && SETTLERS.includes(role)));
 
 export const unknownRun = (id: string) =>
-  new HeddleError('NAME_UNKNOWN', `There is no run ${oneLine(id).slice(0, 80)}.`, {
+  new HeddleError('NAME_UNKNOWN', `There is no run ${cutAndEscapeBreaks(id, 80)}.`, {
     fix: 'Run `heddle runs list --all` to see all.',
   });
 

@@ -3,8 +3,9 @@ import type { Caller, JsonObject, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { WorkflowSource, WorkflowSummary } from '../../core/records/workflow.ts';
 import type { WorkflowChoice, Workflows } from '../../core/records/workflow-api.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { CompiledWorkflow } from '../../workflow/definition/compile-workflow.ts';
 import { countSteps } from '../../workflow/definition/walk-steps.ts';
 import type { AuditedChange } from '../audited-change.ts';
@@ -162,7 +163,7 @@ function registration(
     },
     async unregister(by, name) {
       requireRole(by, CHANGERS);
-      await audited(by, { action: 'unregister', detail: { workflow: oneLine(name).slice(0, 80) } }, async () => {
+      await audited(by, { action: 'unregister', detail: { workflow: cutAndEscapeBreaks(name, 80) } }, async () => {
         if (entered.has(name) || !registered.delete(name)) throw notRegistered(name, library.all());
         await publish(by);
       });
@@ -211,8 +212,8 @@ export function invalidWorkflow({ name, problems }: CompiledWorkflow): HeddleErr
 
 export function unknownWorkflow(name: string, names: readonly string[]): HeddleError {
   const meant = closest(name, names);
-  return new HeddleError('NAME_UNKNOWN', `There is no workflow ${oneLine(name).slice(0, 80)}.`, {
-    fix: meant === undefined ? 'Run `heddle list workflows` to see all.' : `Did you mean ${meant}?`,
+  return new HeddleError('NAME_UNKNOWN', `There is no workflow ${cutAndEscapeBreaks(name, 80)}.`, {
+    fix: meant === undefined ? 'Run `heddle list workflows` to see all.' : `Did you mean ${quoteName(meant)}?`,
   });
 }
 

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import { readTextFile } from '../../files/edit-file.ts';
 import { resolveLinks } from '../sources/project-folder.ts';
 import { writtenServers } from './edit-servers.ts';
@@ -90,7 +91,7 @@ export async function scopeDefining(
   const where = given === undefined ? 'any file that Heddle edits' : `a file of the ${given} scope`;
   const meant = closest(name, known);
   throw new HeddleError('NAME_UNKNOWN', `There is no server \`${name}\` in ${where}.`, {
-    fix: meant === undefined ? 'Run `heddle list servers` to see all.' : `Did you mean \`${meant}\`?`,
+    fix: meant === undefined ? 'Run `heddle list servers` to see all.' : `Did you mean \`${quoteName(meant)}\`?`,
   });
 }
 

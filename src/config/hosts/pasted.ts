@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { Document, JsonPath } from '../document.ts';
 import { toPastedEntry } from './pasted-entry.ts';
 import { readInputs } from './pasted-references.ts';
@@ -81,6 +82,6 @@ function unknownShape(document: Document, path: JsonPath): HeddleError {
       ? 'it is empty'
       : `\`${path.join('.')}\` (line ${line}, column ${column}) fits no shape that Heddle knows`;
   return new HeddleError('INPUT_INVALID', `There is no server in ${document.file}: ${where}.`, {
-    fix: `${meant === undefined ? '' : `Did you mean \`${meant}\`? `}Known shapes are ${PASTED_SHAPES}.`,
+    fix: `${meant === undefined ? '' : `Did you mean \`${quoteName(meant)}\`? `}Known shapes are ${PASTED_SHAPES}.`,
   });
 }

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Json } from '../../core/call.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 
 /** A part of a value that the schema rejects. */
@@ -64,7 +65,7 @@ function unknownKey(parent: JsonPath, key: string, checked: Checked): SchemaIssu
   const meant = closest(key, checked.knownKeys(parent));
   const hint = Object.hasOwn(KEY_HINTS, key) && checked.at.length > 0 ? KEY_HINTS[key] : undefined;
   const message = `\`${dotted([...checked.at, ...path])}\` ${reason ?? 'is not a name Heddle knows'}.`;
-  const fix = hint ?? (meant === undefined ? `Remove \`${key}\`.` : `Did you mean \`${meant}\`?`);
+  const fix = hint ?? (meant === undefined ? `Remove \`${key}\`.` : `Did you mean \`${quoteName(meant)}\`?`);
   const at = checked.document.locate([...checked.at, ...path], 'name');
   return { path, unknownKey: true, problem: { level: 'error', code: 'CONFIG_INVALID', message, fix, at } };
 }
@@ -99,7 +100,7 @@ function choiceMessage(choices: readonly string[], value: Json): { message: stri
   if (typeof value !== 'string') return { message: `${message}, not ${kindOf(value)}`, fix: 'Choose one of them.' };
   const hint = Object.hasOwn(VALUE_HINTS, value) ? VALUE_HINTS[value] : undefined;
   const meant = hint !== undefined && choices.includes(hint) ? hint : closest(value, choices);
-  return { message, fix: meant === undefined ? 'Choose one of them.' : `Did you mean \`${meant}\`?` };
+  return { message, fix: meant === undefined ? 'Choose one of them.' : `Did you mean \`${quoteName(meant)}\`?` };
 }
 
 function article(expected: string): string {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { HeddleError } from '../../core/errors.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { Problem } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import { valueAt } from './describe-issue.ts';
@@ -36,6 +37,8 @@ export interface Expansion {
 }
 
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
+// The names that `heddle secret set` accepts.
+const SECRET = /^secret:[A-Za-z0-9_.-]{1,128}$/;
 const VARIABLE = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /** Expands one string in one pass: `${…}` in the value of a variable stays as it is. */
@@ -55,7 +58,7 @@ export function expandText(text: string, variables: Variables): Expansion {
 function valueOfReference(inside: string, variables: Variables): string | Failure {
   const { env, listed, secrets } = variables;
   const isSecret = inside.startsWith('secret:');
-  const [, name, fallback] = isSecret ? [inside, inside] : (VARIABLE.exec(inside) ?? []);
+  const [, name, fallback] = isSecret ? secretReference(inside) : (VARIABLE.exec(inside) ?? []);
   // A nested reference would stay unexpanded in the value, and the user would not notice.
   if (name === undefined || fallback?.includes('${')) return unknownReference(inside);
   if (listed !== undefined && !listed.has(name)) return fallback ?? unlisted(name);
@@ -65,6 +68,11 @@ function valueOfReference(inside: string, variables: Variables): string | Failur
   if (fallback !== undefined) return value || fallback;
   return value ?? unset(name);
 }
+
+const secretReference = (inside: string) => (SECRET.test(inside) ? [inside, inside] : []);
+
+// A backtick would end the quotation in a message.
+const withoutBackticks = (text: string) => text.replaceAll('`', String.raw`\x60`);
 
 function unlisted(name: string): Failure {
   return {
@@ -92,14 +100,14 @@ function unsetSecret(name: string): Failure {
   return {
     code: 'VARIABLE_UNSET',
     message: `The secret \`${name}\` is not set.`,
-    fix: `Set it with \`heddle secret set ${name}\`.`,
+    fix: `Set it with \`heddle secret set ${quoteName(name)}\`.`,
   };
 }
 
 function unknownReference(inside: string): Failure {
   return {
     code: 'CONFIG_INVALID',
-    message: `\`\${${inside}}\` is not something Heddle expands.`,
+    message: `\`\${${withoutBackticks(inside)}}\` is not something Heddle expands.`,
     fix: 'Write `${VARIABLE}` or `${VARIABLE:-default}` without nesting, or `$${` for a literal `${`.',
   };
 }
@@ -107,7 +115,7 @@ function unknownReference(inside: string): Failure {
 function unclosed(whole: string): Failure {
   return {
     code: 'CONFIG_INVALID',
-    message: `\`${whole}\` has no closing \`}\`.`,
+    message: `\`${withoutBackticks(whole)}\` has no closing \`}\`.`,
     fix: 'Close it with `}`, or write `$${` for a literal `${`.',
   };
 }

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { realTimer } from '../../core/time.ts';
 
 const TIMEOUT_MS = 5000;
@@ -23,7 +23,7 @@ export async function loadDefinition(
     return definitionIn(module as Readonly<Record<string, unknown>>);
   } catch (thrown) {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
-    return { reason: `cannot be loaded: ${oneLine(message).slice(0, MAX_REASON_CHARS)}` };
+    return { reason: `cannot be loaded: ${cutAndEscapeBreaks(message, MAX_REASON_CHARS)}` };
   } finally {
     cancel();
   }

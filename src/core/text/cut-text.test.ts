@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
+import { within } from '../../../test/limits.ts';
 import { verifies } from '../../../test/requirements.ts';
-import { cutText } from './cut-text.ts';
+import { cutAndEscape, cutAndEscapeBreaks, cutText } from './cut-text.ts';
 
 verifies('R8', 'cuts a text to the limit, the mark included', () => {
   expect(cutText('x'.repeat(2048), 2048)).toBe('x'.repeat(2048));
@@ -20,4 +21,13 @@ verifies('R8', 'never exceeds the limit and never splits a surrogate pair', () =
       if (whole.length <= max) expect(cut).toBe(whole);
     }),
   );
+});
+
+it('cuts a text before and after its invisible characters are escaped', async () => {
+  expect(cutAndEscapeBreaks('a\nb\u200bc', 80)).toBe('a\\nb\\u{200b}c');
+  expect(cutAndEscape('a\nb\u200bc', 80)).toBe('a\nb\\u{200b}c');
+  expect(cutAndEscapeBreaks('\u200b'.repeat(20), 40)).toBe(`${'\\u{200b}'.repeat(4)}\\… [cut]`);
+  const long = '👨\u200d'.repeat(1_000_000);
+  const shown = await within(100, () => [cutAndEscapeBreaks(long, 40), cutAndEscape(long, 40)]);
+  for (const text of shown) expect(text).toMatch(/^(?:👨\\u\{200d\}){3}.{0,12}… \[cut\]$/u);
 });

@@ -1,5 +1,6 @@
 import type { Target } from '../call.ts';
 import { closest } from './did-you-mean.ts';
+import { quoteName } from './visible-text.ts';
 
 /** The known names that rules can match. */
 export interface KnownNames {
@@ -27,4 +28,4 @@ export function unmatchedRule(rule: string, { groups, tools }: KnownNames): stri
   return `The rule ${rule} matches no tool of ${group} that is known.${didYouMean(closest(rule, spellings))}`;
 }
 
-const didYouMean = (guess: string | undefined) => (guess === undefined ? '' : ` Did you mean ${guess}?`);
+const didYouMean = (guess: string | undefined) => (guess === undefined ? '' : ` Did you mean ${quoteName(guess)}?`);

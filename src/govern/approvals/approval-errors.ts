@@ -2,7 +2,7 @@ import { nameFor } from '../../core/call/name-for.ts';
 import type { DecidedCall, ResolvedCall } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Approval } from '../../core/records/approval.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { ApprovalRefusal } from './next-approval.ts';
 
 /** Creates the error of a call for which no approval can be requested. */
@@ -35,7 +35,7 @@ export const unattended = (call: DecidedCall): HeddleError =>
 
 /** Creates the error for an id that does not exist, or that the caller may not see. */
 export const unknownApproval = (id: string): HeddleError =>
-  new HeddleError('NAME_UNKNOWN', `There is no approval ${oneLine(id).slice(0, 80)}.`, {
+  new HeddleError('NAME_UNKNOWN', `There is no approval ${cutAndEscapeBreaks(id, 80)}.`, {
     fix: 'Run `heddle approvals list` to see those that are pending.',
   });
 

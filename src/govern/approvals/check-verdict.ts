@@ -2,7 +2,7 @@ import type { JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { StandingWish } from '../../core/records/approval.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 
 export interface CheckedVerdict {
   readonly verdict: 'approve' | 'reject';
@@ -80,7 +80,7 @@ function checkArguments(globs: unknown): Readonly<Record<string, string>> {
 
 function requireFields(given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).find((key) => !known.includes(key));
-  if (unknown !== undefined) throw invalid(`it has the unknown field ${oneLine(unknown).slice(0, 80)}`);
+  if (unknown !== undefined) throw invalid(`it has the unknown field ${cutAndEscapeBreaks(unknown, 80)}`);
 }
 
 const invalid = (reason: string) =>

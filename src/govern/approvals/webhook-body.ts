@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '../../core/call.ts';
-import { cutText } from '../../core/text/cut-text.ts';
+import { cutAndEscape, cutText } from '../../core/text/cut-text.ts';
 import { redactText } from '../../core/text/redact-text.ts';
-import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { sanitised } from '../sanitise.ts';
 
@@ -52,7 +51,7 @@ export function webhookBody(approval: StoredApproval, now: number): string {
   });
 }
 
-const shown = (text: string) => cutText(escapeControlCharacters(text), MAX_DESCRIPTION_CHARS);
+const shown = (text: string) => cutAndEscape(text, MAX_DESCRIPTION_CHARS);
 
 const cleaned = (value: Json): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? sanitised(value as JsonObject) : null;

@@ -1,7 +1,7 @@
 import type { Effect, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { HookEventName, HookVerdict } from '../../core/records/hook.ts';
-import { cutText } from '../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 
 const MAX_REASON_CHARS = 500;
@@ -30,4 +30,4 @@ export function readVerdict(event: keyof typeof EFFECTS, value: unknown): HookVe
 }
 
 /** Returns the text of a hook as one short line. */
-const shown = (reason: string) => cutText(oneLine(reason.trim()), MAX_REASON_CHARS);
+const shown = (reason: string) => cutAndEscapeBreaks(reason.trim(), MAX_REASON_CHARS);

@@ -69,7 +69,9 @@ async function runProgram(
   const request = { command, args, env: childEnvironment(env, {}), cwd: cwd(), input, ...limits };
   const result = await runCommand(request, watchdog);
   if (result.kind === 'ended') return parsed(result.stdout, 'printed');
-  const stderr = oneLine(redactText(result.stderr.trim())).slice(-MAX_STDERR_CHARS);
+  const end = redactText(result.stderr.trim()).slice(-MAX_STDERR_CHARS);
+  const shown = oneLine(end);
+  const stderr = shown.slice(-MAX_STDERR_CHARS);
   return { failure: result.reason, ...(stderr !== '' && { stderr }) };
 }
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject, parseJson } from '../../core/json.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import { withFileLock } from '../../files/file-lock.ts';
 import { writePrivateFile } from '../../files/private-file.ts';
 import { findSecretKey, type KeyPlace } from './secret-key.ts';
@@ -39,7 +40,7 @@ export function fileSecrets(
       const value = unseal(await keyFor(stored, file, place), name, sealed);
       if (value !== undefined) return value;
       throw new HeddleError('CONFIG_INVALID', `The secret \`${name}\` in ${file} was changed and cannot be opened.`, {
-        fix: `Set it again with \`heddle secret set ${name}\`.`,
+        fix: `Set it again with \`heddle secret set ${quoteName(name)}\`.`,
       });
     },
     set: (name, value) =>

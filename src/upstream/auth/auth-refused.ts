@@ -1,6 +1,5 @@
 import { HeddleError } from '../../core/errors.ts';
-import { cutText } from '../../core/text/cut-text.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { AddressSource } from '../../egress/address-source.ts';
 import type { GuardedFetchOptions, GuardedResponse } from '../../egress/guarded-fetch.ts';
 import type { AuthParts } from './auth-parts.ts';
@@ -21,7 +20,7 @@ export interface AuthDefect {
 const MAX_QUOTED_CHARS = 300;
 
 /** Returns text from outside on one line, without control characters, at most 300 characters long. */
-export const quoteRemote = (text: string, max = MAX_QUOTED_CHARS): string => cutText(oneLine(text), max);
+export const quoteRemote = (text: string, max = MAX_QUOTED_CHARS): string => cutAndEscapeBreaks(text, max);
 
 /** Returns AUTH_REFUSED: the authorization server refused, or its answer cannot be trusted. */
 export function authRefused({ server, url, defect, oauthError, fix }: AuthDefect): HeddleError {

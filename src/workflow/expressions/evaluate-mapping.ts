@@ -2,8 +2,7 @@ import { STEPS } from '../../cel/scope-reads.ts';
 import { compileValueExpression, type ValueBudget, type ValueExpression } from '../../cel/value-expression.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { cutText } from '../../core/text/cut-text.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { Mapping, Reference, StepCondition } from '../definition/canonical.ts';
 import type { RunScope } from './run-scope.ts';
 import { isSkippedView } from './step-view.ts';
@@ -106,7 +105,7 @@ const toText = (value: Json): string => (typeof value === 'string' ? value : JSO
 function inField(thrown: unknown, field: string): unknown {
   if (!HeddleError.is(thrown)) return thrown;
   const { message, fix } = thrown;
-  const shown = cutText(oneLine(field), MAX_SHOWN_CHARS);
+  const shown = cutAndEscapeBreaks(field, MAX_SHOWN_CHARS);
   return new HeddleError('EXPRESSION_FAILED', `In \`${shown}\`: ${message}`, { fix, details: { field: shown } });
 }
 
@@ -162,7 +161,7 @@ function textOf(name: string, parts: Reference['parts']): string {
 
 /** Writes an expression as in the source of a workflow. */
 const shownSource = (source: string): string =>
-  `\`${cutText(oneLine(source.replace(/scope\["([\w-]+)"\]/g, '$$$1')), MAX_SHOWN_CHARS)}\``;
+  `\`${cutAndEscapeBreaks(source.replace(/scope\["([\w-]+)"\]/g, '$$$1'), MAX_SHOWN_CHARS)}\``;
 
 /** Lists the names that a mapping or condition reads. Their values are loaded before it is evaluated. */
 export function namesIn(mapping: Mapping | StepCondition): ReadonlySet<string> {

@@ -3,9 +3,8 @@ import type { Json } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isRawNumber } from '../../core/exact-numbers.ts';
 import { isObject } from '../../core/json.ts';
-import { cutText } from '../../core/text/cut-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
 import type { Reference } from '../definition/canonical.ts';
 import type { RunScope } from './run-scope.ts';
 import { isSkippedView } from './step-view.ts';
@@ -130,7 +129,7 @@ function skippedStep(text: string, reference: Reference): HeddleError {
 export const expressionFailed = (message: string, fix: string): HeddleError =>
   new HeddleError('EXPRESSION_FAILED', `${message}.`, { fix });
 
-const clean = (text: string): string => cutText(oneLine(text), MAX_NAME_CHARS);
+const clean = (text: string): string => cutAndEscapeBreaks(text, MAX_NAME_CHARS);
 const quoted = (text: string): string => `\`${clean(text)}\``;
 const shown = ({ text }: Reference): string => quoted(text);
 

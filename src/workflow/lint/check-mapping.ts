@@ -2,6 +2,7 @@ import { compileValueExpression } from '../../cel/value-expression.ts';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import { compileCheck } from '../../schema/compile.ts';
 import type { Mapping } from '../definition/canonical.ts';
 import { readsIn } from '../expressions/evaluate-mapping.ts';
@@ -139,7 +140,7 @@ function unknownField(
     name,
     Object.keys(at.properties).filter((key) => !Object.hasOwn(object, key)),
   );
-  const fix = meant === undefined ? 'Remove it.' : `Did you mean \`${meant}\`?`;
+  const fix = meant === undefined ? 'Remove it.' : `Did you mean \`${quoteName(meant)}\`?`;
   const shown = `\`${nameBelow(at, name)}\``;
   if (additionalProperties === false) {
     return [{ code: 'INPUT_UNKNOWN', message: `${at.tool} takes no ${shown}.`, fix }];

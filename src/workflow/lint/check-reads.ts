@@ -1,4 +1,5 @@
 import { closest } from '../../core/text/did-you-mean.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { MappingRead } from '../expressions/evaluate-mapping.ts';
 import type { LintName } from './lint-scope.ts';
 import { type SchemaContext, schemaOfName, schemaOfPath } from './result-schema.ts';
@@ -36,7 +37,7 @@ function unknownName({ step, path, scope }: LintPlace, { name, text }: MappingRe
     return { level: 'error', code: 'REFERENCE_FORWARD', message, fix };
   }
   const meant = closest(name, scope.names());
-  const fix = meant === undefined ? 'Use the id of a step before this one.' : `Did you mean \`$${meant}\`?`;
+  const fix = meant === undefined ? 'Use the id of a step before this one.' : `Did you mean \`$${quoteName(meant)}\`?`;
   return { level: 'error', code: 'STEP_UNKNOWN', message: `${shown} refers to no step or value.`, fix };
 }
 
@@ -62,8 +63,11 @@ function unknownField(
   const path = schemaOfPath(schemaOfName(known, context), parts);
   if ('schema' in path || (isOptional && !path.isCertain)) return [];
   const meant = closest(path.missing, path.fields);
-  const fields = path.fields.length === 0 ? 'It has no fields.' : `Use one of ${path.fields.slice(0, 10).join(', ')}.`;
-  const fix = meant === undefined ? fields : `Did you mean \`${meant}\`?`;
+  const fields =
+    path.fields.length === 0
+      ? 'It has no fields.'
+      : `Use one of ${path.fields.slice(0, 10).map(quoteName).join(', ')}.`;
+  const fix = meant === undefined ? fields : `Did you mean \`${quoteName(meant)}\`?`;
   // A schema that permits more fields does not say that this one is missing.
   const level = path.isCertain && !isOptional ? 'error' : 'warning';
   return [

@@ -1,5 +1,6 @@
 import { isObject } from '../../core/json.ts';
 import type { LintReport, WorkflowProblem } from '../../core/records/workflow.ts';
+import { quoteName } from '../../core/text/visible-text.ts';
 import type { Mapping, Step, ToolUse, Workflow } from '../definition/canonical.ts';
 import type { Places } from '../definition/compilation.ts';
 import { cycleThrough, cyclicWorkflow } from '../definition/find-cycle.ts';
@@ -101,7 +102,9 @@ function checkCalled(step: Step, name: string, context: LintContext): readonly L
   const broken = context.whyBroken?.(step.workflow);
   if (broken !== undefined) {
     const message = `The workflow \`${step.workflow}\` has errors: ${broken}`;
-    return [{ level: 'error', code: 'WORKFLOW_BROKEN', message, fix: `Run \`heddle lint ${step.workflow}\`.` }];
+    return [
+      { level: 'error', code: 'WORKFLOW_BROKEN', message, fix: `Run \`heddle lint ${quoteName(step.workflow)}\`.` },
+    ];
   }
   const message = `There is no workflow \`${step.workflow}\`.`;
   return [{ level: 'error', code: 'WORKFLOW_UNKNOWN', message, fix: 'Correct its name, or add it to your workflows.' }];
@@ -113,7 +116,7 @@ function checkTool(tool: string, { describe, fixFor }: ToolContext): readonly Li
   const target = describe(tool);
   if (!target) {
     const message = `There is no tool \`${tool}\` that you may call.`;
-    const fix = fixFor?.(tool) ?? `Run \`heddle search ${tool}\` to find its name.`;
+    const fix = fixFor?.(tool) ?? `Run \`heddle search ${quoteName(tool)}\` to find its name.`;
     return [{ level: 'error', code: 'TOOL_UNKNOWN', message, fix }];
   }
   if (target.invalid === undefined) return [];

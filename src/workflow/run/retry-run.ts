@@ -2,7 +2,7 @@ import { newCallId } from '../../core/call/call-id.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES } from '../../core/records/run.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { Clock } from '../../core/time.ts';
 import type { JournalEntry, RunJournal, StoredRun } from '../../store/run-journal.ts';
 import type { Workflow } from '../definition/canonical.ts';
@@ -64,7 +64,7 @@ function stepsBefore(definition: Workflow | undefined, from: string): ReadonlySe
   const ids = definition?.steps.map(({ id }) => id) ?? [];
   const at = ids.indexOf(from);
   if (at >= 0) return new Set(ids.slice(0, at));
-  throw new HeddleError('INPUT_INVALID', `The workflow has no step ${oneLine(from).slice(0, 80)} of its own.`, {
+  throw new HeddleError('INPUT_INVALID', `The workflow has no step ${cutAndEscapeBreaks(from, 80)} of its own.`, {
     fix: `Name one of its steps: ${ids.join(', ')}. Steps inside of others cannot be named.`,
   });
 }

@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
-import { cutText } from '../../core/text/cut-text.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import { subWorkflowError, toolResult } from '../expressions/step-view.ts';
 import { WORKFLOW_SERVER } from '../journal/step-end.ts';
 import type { StepCall } from '../run/durable.ts';
@@ -55,7 +54,7 @@ function errorResult(path: string, { tool, server, raw }: ErrorResult): StepFail
     return new StepFailure({ ...error, message, path }, { mayHaveActed, isErrorResult: true });
   }
   const text = firstText(raw);
-  const reason = text === undefined ? '' : `: ${cutText(oneLine(text), MAX_ERROR_CHARS)}`;
+  const reason = text === undefined ? '' : `: ${cutAndEscapeBreaks(text, MAX_ERROR_CHARS)}`;
   const message = `The tool ${tool} reports an error${reason}`;
   const fix = 'Correct the input of the step, or handle the error with `onError`.';
   return new StepFailure({ code: 'TOOL_ERROR', message, fix, path }, { isErrorResult: true });

@@ -1,5 +1,4 @@
-import { cutText } from '../../../core/text/cut-text.ts';
-import { oneLine } from '../../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../../core/text/cut-text.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 
@@ -62,7 +61,7 @@ export function explainMysqlAnswer(cause: unknown, address: MysqlAddress): Datab
     const text = 'The statement took longer than permitted, and the database ended it. Make it smaller.';
     return new DatabaseFailure('TIMED_OUT', text, { cause });
   }
-  const message = cutText(oneLine(withoutMysqlNames(sqlMessage, address)), MAX_MESSAGE_CHARS);
+  const message = cutAndEscapeBreaks(withoutMysqlNames(sqlMessage, address), MAX_MESSAGE_CHARS);
   return new DatabaseFailure('STATEMENT_FAILED', `The database reports: ${message}`, { cause });
 }
 

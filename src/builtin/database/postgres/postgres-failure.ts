@@ -1,6 +1,5 @@
 import type { DatabaseError } from 'pg';
-import { cutText } from '../../../core/text/cut-text.ts';
-import { oneLine } from '../../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../../core/text/cut-text.ts';
 import type { ConnectionOptions } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { readServerAddress } from '../server-address.ts';
@@ -60,7 +59,7 @@ export function explainStatementError(
   const position = Number(error.position) - prefix.length;
   const characters = [...sql].slice(0, position - 1).join('').length;
   const place = position > 0 ? ` (${describeCharacter(sql, characters)})` : '';
-  const message = cutText(oneLine(withoutNames(error.message, connection)), MAX_MESSAGE_CHARS);
+  const message = cutAndEscapeBreaks(withoutNames(error.message, connection), MAX_MESSAGE_CHARS);
   return new DatabaseFailure('STATEMENT_FAILED', `The database reports: ${message}${place}.`);
 }
 

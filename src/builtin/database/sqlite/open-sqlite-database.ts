@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cutText } from '../../../core/text/cut-text.ts';
+import { cutAndEscape } from '../../../core/text/cut-text.ts';
 import { escapeControlCharacters } from '../../../core/text/visible-text.ts';
 import type {
   ConnectionOptions,
@@ -159,7 +159,7 @@ function requireSize({ params }: Statement): void {
 
 /** Adds the connection. Text of the database is shortened and its control characters are escaped. */
 function located({ code, message }: DatabaseFailure, { name, access }: ConnectionOptions): DatabaseFailure {
-  const text = cutText(escapeControlCharacters(message), LONGEST_MESSAGE);
+  const text = cutAndEscape(message, LONGEST_MESSAGE);
   const where = code === 'STATEMENT_REFUSED' ? `Connection "${name}" (access "${access}")` : `Connection "${name}"`;
   return new DatabaseFailure(code, `${where}: ${text}`);
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../../core/call.ts';
-import { cutText } from '../../../../core/text/cut-text.ts';
-import { oneLine } from '../../../../core/text/visible-text.ts';
+import { cutAndEscapeBreaks } from '../../../../core/text/cut-text.ts';
 import { DatabaseFailure } from '../../database-failure.ts';
 import { driverMissing } from '../load-driver.ts';
 import { describeCharacter } from './refusal.ts';
@@ -39,7 +38,7 @@ function explainSyntaxError({ message, position }: SyntaxFault, sql: string): Da
   // The parser reports deep nesting as exhausted memory.
   if (message.startsWith('memory exhausted')) return tooDeep();
   const characters = [...sql].slice(0, position).join('').length;
-  const shown = cutText(oneLine(message), MAX_MESSAGE_CHARS);
+  const shown = cutAndEscapeBreaks(message, MAX_MESSAGE_CHARS);
   const text = `The statement is no valid SQL: ${shown} (${describeCharacter(sql, characters)}).`;
   return new DatabaseFailure('STATEMENT_FAILED', text);
 }
