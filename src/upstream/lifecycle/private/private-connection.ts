@@ -22,7 +22,7 @@ export interface ConnectionOwner {
   follow(user: ConnectionUser, connection: Connection): PrivateFeed | undefined;
 }
 
-/** One private connection, with what decides whether it takes another call. */
+/** A private connection, and the facts that decide whether it takes another call. */
 export interface PrivateConnection {
   readonly owner: ConnectionOwner;
   readonly openedFor: ConnectionUser;
