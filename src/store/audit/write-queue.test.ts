@@ -178,3 +178,27 @@ it('starts a new segment after a failed write, because its sequence numbers may 
   expect(after?.segment).not.toBe(before?.segment);
   expect(after?.sequence).toBe(1);
 });
+
+verifies('G11', 'writes on close what arrives meanwhile, and tries a failed write once more', async () => {
+  let fails = 1;
+  const late = new WriteQueue(
+    async ({ records }) => {
+      if (fails-- > 0) throw new Error('connection lost');
+      if (writtenNames().length === 0) late.append(recordOf({ name: 'late' }));
+      written.push({ records, spans: [] });
+    },
+    () => 9_000,
+  );
+  late.append(recordOf({ name: 'first' }));
+  await late.close();
+  expect(writtenNames()).toEqual(['first', 'late']);
+
+  const lost = new WriteQueue(
+    async () => {
+      throw new Error('disk full');
+    },
+    () => 9_000,
+  );
+  lost.append(recordOf());
+  await expect(lost.close()).rejects.toThrow('1 audit record unwritten');
+});

@@ -16,6 +16,7 @@ const RETRY_MS = 1_000;
 const FLUSH_DELAY_MS = 25;
 const MANY_SPANS = 500;
 const TURNS_UNDER_LOAD = 3;
+const DRAIN_ATTEMPTS = 2;
 
 /** The rows of one transaction. */
 export interface QueuedBatch {
@@ -222,12 +223,20 @@ export class WriteQueue {
     clearTimeout(this.#flushTimer);
     clearTimeout(this.#retry);
     await this.#running;
-    if (this.#entries.length + this.#spans.length + (this.#journal?.size ?? 0) > 0) await this.#flush();
+    // Calls that end meanwhile add records. A write over a lost connection fails once.
+    for (let failures = 0; this.#hasUnwritten && failures < DRAIN_ATTEMPTS; ) {
+      const kept = await this.#flush();
+      if (kept + (this.#journal?.size ?? 0) > 0) failures++;
+    }
     this.#journal?.close();
     const unwritten = this.#entries.length + this.#lost;
     if (unwritten === 0) return;
     const records = unwritten === 1 ? 'record' : 'records';
     throw auditUnavailable(`The store was closed with ${unwritten} audit ${records} unwritten`);
+  }
+
+  get #hasUnwritten(): boolean {
+    return this.#entries.length + this.#spans.length + (this.#journal?.size ?? 0) > 0;
   }
 }
 

@@ -167,7 +167,10 @@ verifies(
     expect(await servers.connectionFor('demo', inSession('one'), signal)).toBe(first);
     const { capabilities, ...reading } = callOf('ada', form);
     const caller = { ...reading.caller, ...(capabilities && { capabilities }) };
-    expect(await servers.connectionFor('demo', { ...reading, caller }, signal)).toBe(first);
+    for (const reader of [caller, { ...caller, session: 'two' }]) {
+      expect(await servers.connectionFor('demo', { ...reading, caller: reader }, signal)).toBe(first);
+    }
+    expect(await servers.connectionFor('demo', inSession('one'), signal)).toBe(first);
     const second = await servers.connectionFor('demo', inSession('two'), signal);
     expect(second).not.toBe(first);
     expect(await connectionFor('ada', form)).not.toBe(first);

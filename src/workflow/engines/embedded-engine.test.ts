@@ -233,8 +233,9 @@ describe('the embedded engine', () => {
     const due: (() => void)[] = [];
     const delays: number[] = [];
     let aheadMs = 0;
+    const startedAt = timeNow();
     const first = engineOf(bench, {
-      clock: () => timeNow() + aheadMs,
+      clock: () => startedAt + aheadMs,
       timer: (delayMs, callback) => {
         delays.push(delayMs);
         due.push(callback);

@@ -50,12 +50,20 @@ export const idleMsOf = ({ openedFor: { caller } }: PrivateConnection): number =
 export const isBusy = ({ connection, claims }: PrivateConnection): boolean =>
   claims > 0 || (connection?.inFlight() ?? 0) > 0;
 
+/** Tests whether a connection has to stay: it is opening, has calls in flight, or its subscriptions are wanted. */
+export const isInUse = (entry: PrivateConnection): boolean =>
+  entry.connection === undefined || isBusy(entry) || entry.feed?.isWanted() === true;
+
+/** Tests whether the server may send input requests during a call. It does not during reads. */
+export const getsRequests = ({ capabilities }: ConnectionUser): boolean => capabilities !== undefined;
+
 /**
  * Tests whether a connection takes one more call if its server sends requests that name no call. It does if it is idle,
  * if the call gets no input requests, or if all calls in flight are of its session: the same client gets the request.
  */
-export function takesCallOf(entry: PrivateConnection, { caller: { session }, capabilities }: ConnectionUser): boolean {
-  return !isBusy(entry) || capabilities === undefined || (session !== undefined && entry.session === session);
+export function takesCallOf(entry: PrivateConnection, user: ConnectionUser): boolean {
+  const { session } = user.caller;
+  return !isBusy(entry) || !getsRequests(user) || (session !== undefined && entry.session === session);
 }
 
 // A caller sends in the turn in which it gets a connection, and then counts as in flight.

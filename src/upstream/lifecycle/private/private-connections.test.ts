@@ -157,3 +157,33 @@ verifies('A6', 'does not let the failure of one caller delay another', async () 
   await expect(connections.open(flaky, callOf('a'), signal)).rejects.toThrow('no');
   await expect(connections.open(flaky, callOf('b'), signal)).resolves.toBeDefined();
 });
+
+verifies('T5', 'rejects an opening for lists when none can be opened, and does not throw', async () => {
+  const connections = new PrivateConnections({ clock: Date.now, max: 1 });
+  const demo = owner('demo');
+  void (await connections.open(demo, callOf('ada'), signal)).send(callOf('ada')).catch(() => {});
+  await turn();
+  const opening = connections.ensureOpen(demo, callOf('bob'), signal);
+  await expect(opening).rejects.toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
+});
+
+verifies('T3', 'neither drains nor replaces a connection while it opens', async () => {
+  const time = fakeTime();
+  const connections = new PrivateConnections({ ...time, max: 2 });
+  const begun = Promise.withResolvers<void>();
+  const real = owner('demo');
+  const slow: ConnectionOwner = {
+    ...real,
+    openConnection: async (...args) => begun.promise.then(() => real.openConnection(...args)),
+  };
+  const opening = connections.ensureOpen(slow, callOf('ada'), signal);
+  await connections.open(real, callOf('bob'), signal);
+  time.pass(200_000);
+  await turn();
+  connections.sweep();
+  await connections.open(real, callOf('cy'), signal);
+  expect([connections.count(slow), connections.count(real)]).toEqual([1, 1]);
+  begun.resolve();
+  const connection = await opening;
+  expect(await connections.open(slow, callOf('ada'), signal)).toBe(connection);
+});

@@ -8,8 +8,10 @@ import { type DrainingConnections, drainingConnections } from '../draining.ts';
 import { type OpenFailures, openFailures } from './open-failures.ts';
 import {
   type ConnectionOwner,
+  getsRequests,
   idleMsOf,
   isBusy,
+  isInUse,
   type PrivateConnection,
   takesCallOf,
   unclaimSoon,
@@ -79,7 +81,7 @@ export class PrivateConnections {
   }
 
   /** Returns a connection of this user without the right to send a call on it; opens one when there is none. */
-  ensureOpen(owner: ConnectionOwner, user: ConnectionUser, signal: AbortSignal): Promise<Connection> {
+  async ensureOpen(owner: ConnectionOwner, user: ConnectionUser, signal: AbortSignal): Promise<Connection> {
     const [first = this.#add(owner, user)] = this.#of(owner, user);
     return abortable(first.opening, signal);
   }
@@ -111,7 +113,7 @@ export class PrivateConnections {
   sweep(): void {
     const now = this.#clock();
     for (const entry of this.#entries) {
-      if (isBusy(entry) || entry.feed?.isWanted()) entry.usedAt = now;
+      if (isInUse(entry)) entry.usedAt = now;
       else if (now - entry.usedAt >= idleMsOf(entry)) void this.#release(entry, 'drain');
     }
   }
@@ -161,9 +163,11 @@ export class PrivateConnections {
     return undefined;
   }
 
-  #take(entry: PrivateConnection, connection: Connection, { caller: { session } }: ConnectionUser): Connection {
+  #take(entry: PrivateConnection, connection: Connection, user: ConnectionUser): Connection {
+    const { session } = user.caller;
     entry.usedAt = this.#clock();
-    entry.session = isBusy(entry) && entry.session !== session ? undefined : session;
+    if (!isBusy(entry)) entry.session = session;
+    else if (getsRequests(user) && entry.session !== session) entry.session = undefined;
     entry.claims++;
     unclaimSoon(entry);
     return connection;
@@ -181,7 +185,14 @@ export class PrivateConnections {
       },
     });
     const { session } = openedFor.caller;
-    const unused = { feed: undefined, connection: undefined, openedAt: 0, claims: claimed ? 1 : 0, session, usedAt: 0 };
+    const unused = {
+      feed: undefined,
+      connection: undefined,
+      openedAt: 0,
+      claims: claimed ? 1 : 0,
+      session,
+      usedAt: this.#clock(),
+    };
     const entry: PrivateConnection = { owner, openedFor, user: ownerOf(openedFor), opening, ...unused };
     this.#insert(entry);
     opening.then(
@@ -244,7 +255,7 @@ export class PrivateConnections {
 
   /** Drains the connection that has been idle longest; false when all have calls in flight or subscriptions. */
   #releaseOne(among: readonly PrivateConnection[]): boolean {
-    const idle = among.filter((entry) => !isBusy(entry) && !entry.feed?.isWanted());
+    const idle = among.filter((entry) => !isInUse(entry));
     const [oldest] = idle.sort((a, b) => a.usedAt - b.usedAt);
     if (oldest) void this.#release(oldest, 'drain');
     return oldest !== undefined;
