@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import { parseKeys } from './escaped-keys.ts';
 import { parseJson } from './json.ts';
@@ -45,9 +46,26 @@ verifies('P6', 'parses every text with escaped keys as it was written', () => {
 });
 
 it('names the place of a mistake in the text as it was sent', () => {
-  for (const text of ['{"\\u00f6":1,}', '{"a\\n":1,"b":}', '{"\\x":1}', '"\\', '{"\\u00f6"']) {
+  for (const text of [
+    '{"a"\\u003a":1}"}',
+    '{"a,"\\u003a":1}"}',
+    '{"\\u00f6":1,}',
+    '{"a\\n":1,"b":}',
+    '{"\\x":1}',
+    '"\\',
+    '{"\\u00f6"',
+  ]) {
     expect(() => parseKeys(text)).toThrow(messageOf(text));
   }
+});
+
+it('parses many objects with escaped keys about as fast as others', async () => {
+  const rows = `[${Array(100_000).fill('{"\\n":1,"__proto__":{"\\t":2}}').join()}]`;
+  const value = (await within(2000, () => parseKeys(rows))) as readonly object[];
+  expect(Object.entries(value[99_999] ?? {})).toEqual([
+    ['\n', 1],
+    ['__proto__', { '\t': 2 }],
+  ]);
 });
 
 const ascii = (text: string) =>

@@ -13,23 +13,20 @@ const STAND_IN = `key ${crypto.randomUUID()} `;
 export function parseKeys(text: string): Json {
   const keys = escapedKeys(text);
   if (keys.length === 0) return JSON.parse(text);
+  JSON.parse(text); // Throws if the text is no JSON, so that each backslash is in a string.
   const names: string[] = [];
   const pieces: string[] = [];
   const known = new Map<string, string>(); // Each spelling is decoded once.
   let written = 0;
-  try {
-    for (const { start, end } of keys) {
-      const spelling = text.slice(start, end);
-      const plain = known.get(spelling) ?? plainSpelling(JSON.parse(spelling), names);
-      known.set(spelling, plain);
-      pieces.push(text.slice(written, start), plain);
-      written = end;
-    }
-    const value: Json = JSON.parse(pieces.join('') + text.slice(written));
-    return names.length === 0 ? value : withNames(value, names);
-  } catch {
-    return JSON.parse(text); // Throws as well, and names the place in the text as it was sent.
+  for (const { start, end } of keys) {
+    const spelling = text.slice(start, end);
+    const plain = known.get(spelling) ?? plainSpelling(JSON.parse(spelling), names);
+    known.set(spelling, plain);
+    pieces.push(text.slice(written, start), plain);
+    written = end;
   }
+  const value: Json = JSON.parse(pieces.join('') + text.slice(written));
+  return names.length === 0 ? value : withNames(value, names);
 }
 
 interface EscapedKey {
@@ -64,29 +61,39 @@ function plainSpelling(name: string, names: string[]): string {
   return spelling.includes('\\') ? `"${STAND_IN}${names.push(name) - 1}"` : spelling;
 }
 
-/** A parsed array or object. Its keys are renamed before any other code has it. */
-type Holder = Record<string, unknown>;
+/** A parsed array or object. */
+type Holder = Record<string | number, unknown>;
 
 /** Puts names in the place of their stand-ins. No recursion: the depth of the value is not checked yet. */
 function withNames(value: Json, names: readonly string[]): Json {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const holder = open.pop();
-    if (typeof holder !== 'object' || holder === null) continue;
-    if (!Array.isArray(holder)) rename(holder as Holder, names);
-    for (const item of Object.values(holder)) if (typeof item === 'object' && item !== null) open.push(item);
+  const root = [value];
+  const open: Holder[] = [root as unknown as Holder];
+  function visit(holder: Holder, key: string | number): void {
+    const item = holder[key];
+    if (typeof item !== 'object' || item === null) return;
+    const named = Array.isArray(item) ? (item as unknown as Holder) : renamed(item as Holder, names);
+    if (named !== item) setOwn(holder, key, named);
+    open.push(named);
   }
-  return value;
+  for (let holder = open.pop(); holder; holder = open.pop()) {
+    if (Array.isArray(holder)) for (let at = 0; at < holder.length; at++) visit(holder, at);
+    else for (const key of Object.keys(holder)) visit(holder, key);
+  }
+  return root[0] as Json;
 }
 
-/** Renames keys of one object in place. All keys are written again, so that their order stays. */
-function rename(holder: Holder, names: readonly string[]): void {
-  const entries = Object.entries(holder);
-  if (!entries.some(([key]) => key.startsWith(STAND_IN))) return;
-  for (const [key] of entries) delete holder[key];
-  for (const [key, value] of entries) {
-    const name = key.startsWith(STAND_IN) ? (names[Number(key.slice(STAND_IN.length))] as string) : key;
-    // An assignment to __proto__ would set the prototype.
-    Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
-  }
+/** Returns an object with its names, in their order; itself if it has no stand-in. */
+function renamed(holder: Holder, names: readonly string[]): Holder {
+  const keys = Object.keys(holder);
+  if (!keys.some((key) => key.startsWith(STAND_IN))) return holder;
+  return Object.fromEntries(keys.map((key) => [nameOf(key, names), holder[key]]));
+}
+
+const nameOf = (key: string, names: readonly string[]): string =>
+  key.startsWith(STAND_IN) ? (names[Number(key.slice(STAND_IN.length))] as string) : key;
+
+/** Sets a value. An assignment to __proto__ would set the prototype. */
+function setOwn(holder: Holder, key: string | number, value: unknown): void {
+  if (key === '__proto__') Object.defineProperty(holder, key, { value });
+  else holder[key] = value;
 }

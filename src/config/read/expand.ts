@@ -19,9 +19,9 @@ export interface Variables {
 
 const HEDDLE_VARIABLE = /^HEDDLE_/i;
 
-/** Removes the variables `HEDDLE_*`, which hold Heddle's tokens and keys, except those that match `except`. */
-export function withoutHeddleVariables(variables: Variables, except = /^$/): Variables {
-  const env = Object.entries(variables.env).filter(([name]) => !HEDDLE_VARIABLE.test(name) || except.test(name));
+/** Removes the variables `HEDDLE_*`, which hold Heddle's tokens and keys. */
+export function withoutHeddleVariables(variables: Variables): Variables {
+  const env = Object.entries(variables.env).filter(([name]) => !HEDDLE_VARIABLE.test(name));
   return { ...variables, env: Object.fromEntries(env) };
 }
 

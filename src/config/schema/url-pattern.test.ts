@@ -132,6 +132,8 @@ it.each([
   ['http://localhost:*/*', 'http://0.0.0.0:8080/x'],
   ['http://[::1]:*/*', 'http://[::]:8080/x'],
   ['http://127.*:*/*', 'http://[::ffff:0:0]:8080/x'],
+  ['http://[*]:*/*', 'http://[::ffff:127.0.0.1]:8080/x'],
+  ['http://[::ffff:*]/*', 'http://[::ffff:127.0.0.1]/x'],
 ])('%s denies %s, which is another name of this machine, and does not allow it', (pattern, url) => {
   expect(matchesUrl(pattern, url, 'deny')).toBe(true);
   expect(matchesUrl(pattern, url, 'allow')).toBe(false);

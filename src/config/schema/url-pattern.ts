@@ -34,7 +34,8 @@ export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'den
   const { scheme, host, port, path } = parsed;
   const url = new URL(text);
   const fitsPort = port === '' ? url.port === '' || /^\*+$/.test(host) : matchesGlob(port, portOf(url));
-  const hosts = effect === 'deny' ? namesOf(plainAddress(url.hostname)) : [plainAddress(url.hostname)];
+  const plain = plainAddress(url.hostname);
+  const hosts = effect === 'deny' ? [...namesOf(plain), url.hostname] : [plain];
   if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !hosts.some((name) => matchesGlob(host, name)))
     return false;
   if (path === undefined || matchesGlob(path, plainPath(url) + decoded(url.search))) return true;

@@ -84,7 +84,7 @@ describe('the keys that the lists compare', () => {
     });
     const [found] = explain(await machine.load(), 'one.url');
     const rule =
-      'allowedServers[0].serverUrl allows this address, but no rule allows its `headersHelper` (to allow it: `{"serverCommand": ["/bin/sh","-c","a \\"b\\""]}`)';
+      'allowedServers[0].serverUrl allows this server, but no rule allows its `headersHelper` (to allow it: {"serverCommand": ["/bin/sh","-c","a \\"b\\""]})';
     expect(found?.policy).toMatchObject({ effect: 'block', rule });
   });
 

@@ -1,8 +1,11 @@
 import type { JsonObject } from '../../core/call.ts';
+import { cutText } from '../../core/text/cut-text.ts';
 import type { PolicyVerdict, Problem, Scope, SourceLocation } from '../config.ts';
 import { helperCommand } from '../schema/helper-command.ts';
 import type { ServerEntry } from '../schema/schema.ts';
 import { matchesUrl } from '../schema/url-pattern.ts';
+
+const MAX_SHOWN_CHARS = 500;
 
 /** A rule of `allowedServers` or `deniedServers`. */
 export interface PolicyRule {
@@ -107,8 +110,8 @@ function refusedHelper(rules: readonly PolicyRule[], { kind, key }: PolicyRule, 
   const helper = helperOf(server);
   if (helper === undefined || rules.some((rule) => matchesHelper(rule, server))) return undefined;
   if (kind === 'serverName' && !rules.some((rule) => rule.kind === 'serverCommand')) return undefined;
-  const rule = `{"serverCommand": ${JSON.stringify(helper)}}`;
-  return `${key} allows this address, but no rule allows its \`headersHelper\` (to allow it: \`${rule}\`)`;
+  const rule = cutText(`{"serverCommand": ${JSON.stringify(helper)}}`, MAX_SHOWN_CHARS);
+  return `${key} allows this server, but no rule allows its \`headersHelper\` (to allow it: ${rule})`;
 }
 
 function matches({ kind, value }: PolicyRule, { name, entry }: Judged, effect: 'allow' | 'deny'): boolean {

@@ -225,12 +225,14 @@ function toThing({ name, entry, written = {}, at, everywhere }: ServerConfig): U
   return { thing: `server ${name}`, ...effectsOf(written, entry?.type === 'stdio'), hash: trustHash(written), ...more };
 }
 
-/** Describes what a server runs or connects to, and the other fields of its entry. */
+/** Describes what a server runs or connects to, and all other fields of its entry. */
 function effectsOf(written: JsonObject, isLocal: boolean): Pick<Untrusted, 'would' | 'also'> {
-  const { command, args, url, ...others } = written;
+  const { command, args, url } = written;
   const argv = [command, ...(Array.isArray(args) ? args : [])].map(String);
   const would = isLocal ? `run ${quoteCommand(argv)}` : `${helperRun(written)}connect to ${String(url)}`;
-  return { would, also: Object.entries(others).map(([key, value]) => `${key}: ${JSON.stringify(value)}`) };
+  const shown = isLocal ? ['command', 'args'] : ['url'];
+  const others = Object.entries(written).filter(([key]) => !shown.includes(key));
+  return { would, also: others.map(([key, value]) => `${key}: ${JSON.stringify(value)}`) };
 }
 
 /** Names the command of a `headersHelper`: it runs on this machine, like that of a local server. */
@@ -259,7 +261,8 @@ export function withoutUntrustedConnectors(layer: Layer, { untrusted }: Trust): 
 
 /** Returns a bundle of the project as a thing to trust, with its server and the digest of its whole content. */
 export function untrustedBundle(file: string, { digest, name, entry }: BundleContent): Untrusted {
-  const { would, also } = effectsOf(entry, entry.url === undefined);
+  const { type, command } = entry;
+  const { would, also } = effectsOf(entry, type === 'stdio' || (type === undefined && command !== undefined));
   return {
     thing: `bundle ${basename(file)}`,
     would: `unpack it and ${would}`,

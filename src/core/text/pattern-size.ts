@@ -27,10 +27,12 @@ function classSize(source: string): number {
   return (classes + (source.match(RANGE_BEYOND_ASCII)?.length ?? 0)) * FOLDED_INSTRUCTIONS;
 }
 
-// A match costs this many steps besides those of its text, and this many characters for the queues of the engine.
+// A match costs this many steps besides those of its text.
 const STEPS_PER_MATCH = 50;
-const CHARACTERS_PER_MATCH = 8;
+// The queues of a large program take as long as this many characters of text.
+const LARGE_PROGRAM = 1_000;
+const CHARACTERS_PER_LARGE_MATCH = 8;
 
 /** Returns an upper bound of the steps of a match. Before and after each character it visits each instruction at most once. */
 export const matchSteps = (text: string, instructions: number): number =>
-  (text.length + CHARACTERS_PER_MATCH) * instructions + STEPS_PER_MATCH;
+  (text.length + (instructions > LARGE_PROGRAM ? CHARACTERS_PER_LARGE_MATCH : 1)) * instructions + STEPS_PER_MATCH;
