@@ -43,7 +43,8 @@ export function parseExact(text: string): Json {
   let value: Json;
   try {
     value = parseKeys(marked);
-  } catch {
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown;
     return JSON.parse(text); // Throws as well, and names the place in the text as it was sent.
   }
   isAnyRaw = true;
