@@ -2,21 +2,13 @@ import { expect } from 'vitest';
 import type { Json, JsonObject } from '../../src/core/call.ts';
 import { compileCheck } from '../../src/schema/compile.ts';
 import { verifies } from '../requirements.ts';
+import { attempt, list, of } from './attempt.ts';
 
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
 const TOO_LARGE_TO_CHECK = expect.objectContaining({
   code: 'INPUT_INVALID',
   message: expect.stringMatching(/^The arguments of mcp__s__t are too large to check: \w+( \w+)? takes more than/),
 });
-const attempt = (schema: JsonObject, input: JsonObject) => {
-  try {
-    return compileCheck(schema, 'mcp__s__t')(input);
-  } catch (thrown) {
-    return thrown;
-  }
-};
-const of = (a: Json, more: JsonObject = {}): JsonObject => ({ type: 'object', properties: { a }, ...more });
-const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index));
 const named = (length: number, make: (index: number) => Json): JsonObject =>
   Object.fromEntries(list(length, (index) => [`k${index}`, make(index)]));
 

@@ -21,10 +21,16 @@ export interface PluginOptions {
 }
 
 /** Reads the servers of plugins. An invalid plugin is a problem and does not affect the others. */
-export function readPlugins(paths: readonly PluginPath[], options: PluginOptions): Promise<readonly PluginReading[]> {
-  return Promise.all(
-    paths.map((path) => (path.kind === 'folder' ? readFolder(path, options) : readBundle(path, options))),
-  );
+export async function readPlugins(
+  paths: readonly PluginPath[],
+  options: PluginOptions,
+): Promise<readonly PluginReading[]> {
+  const readings: PluginReading[] = [];
+  // One after the other: the order of what is untrusted must not depend on the disk.
+  for (const path of paths) {
+    readings.push(await (path.kind === 'folder' ? readFolder(path, options) : readBundle(path, options)));
+  }
+  return readings;
 }
 
 async function readFolder({ path, needsTrust }: PluginPath, { variables }: PluginOptions): Promise<PluginReading> {
