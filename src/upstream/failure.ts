@@ -33,10 +33,14 @@ export function toConnectFailure(server: string, thrown: unknown, request = ''):
   const failure = toFailure(server, thrown);
   const { message, details } = failure;
   if (failure.code !== 'UPSTREAM_REFUSED' || details.rpc === undefined) return failure;
-  return new UpstreamError('UPSTREAM_REFUSED', `${server} answered ${request}with an error: ${message}`, {
-    delivered: 'no',
-    cause: failure,
-    details: { server },
-    fix: `Correct what the server names, or run \`heddle doctor ${server}\`.`,
-  });
+  return new UpstreamError(
+    'UPSTREAM_REFUSED',
+    `${server} answered ${request}with an error: ${message.replace(/[.!?]?$/, (end) => end || '.')}`,
+    {
+      delivered: 'no',
+      cause: failure,
+      details: { server },
+      fix: `Correct what the server names, or run \`heddle doctor ${server}\`.`,
+    },
+  );
 }

@@ -12,7 +12,7 @@ verifies('W3', 'the incident of the examples is mitigated after the approval of 
   const env = { DEMO_CALLS: path('calls') };
   const config = JSON.parse(readFileSync(path('project/heddle.json'), 'utf8'));
   expect(Object.keys(config.workflows)).toContain('mitigate-incident');
-  await heddle(['trust', '--yes']);
+  for (const _ of ['the settings', 'the workflow files that they name']) await heddle(['trust', '--yes']);
   const key = (await heddle(['key', 'create', 'ops', '--role', 'approver'])).stdout.trim();
   const waiting = await heddle(['run', 'mitigate-incident', 'service=shop'], { env });
   expect([waiting.code, waiting.stdout]).toEqual([6, '']);

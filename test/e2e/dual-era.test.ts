@@ -63,5 +63,7 @@ verifies('C2', '`protocol` fixes the protocol version of a server', async () => 
   expect(await eraOf({ ...DUAL, protocol: '2026-07-28' }, 'SDK 1.32')).toContain('modern');
   expect(await eraOf({ ...DUAL, protocol: '2025-06-18' }, 'SDK 2.4 in the modern era')).toContain('legacy');
   const refused = said(await (await gateway({ up: { ...MODERN, protocol: '2025-11-25' } }))('SDK 1.32'), 'era');
-  await expect(refused).rejects.toThrow('Unsupported protocol version: 2025-11-25');
+  expect(await refused).toContain(
+    '[UPSTREAM_REFUSED] up answered the handshake with an error: Unsupported protocol version: 2025-11-25.',
+  );
 });

@@ -70,7 +70,7 @@ verifies('C2', 'does not try HTTP+SSE after a JSON-RPC error with HTTP 400', asy
   });
   await expect(connect(server.url)).rejects.toMatchObject({
     code: 'UPSTREAM_REFUSED',
-    message: 'demo answered the handshake with an error: Not today',
+    message: 'demo answered the handshake with an error: Not today.',
   });
   expect(server.requests).not.toContain('GET');
 });
