@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { TREATMENT_DEFAULTS } from '../config/schema/defaults.ts';
 import type { SdkEntry } from '../config/schema/schema.ts';
 import type { Caller, JsonObject, Target } from '../core/call.ts';
+import type { Clock } from '../core/time.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Connect } from '../upstream/connection.ts';
 import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
@@ -34,6 +35,7 @@ export interface WorldOptions {
   readonly waitMs?: number;
   /** The delay before a failed server is tried again. */
   readonly retryAfterMs?: number;
+  readonly clock?: Clock;
 }
 
 export const anEntry = (overrides: Partial<SdkEntry> = {}): SdkEntry => ({
@@ -76,6 +78,7 @@ export async function openWorld(
     }),
     suspendedCalls: suspendedCalls(),
     cache: openServerCache({ saved: [], book: store.servers }),
+    ...(options.clock && { clock: options.clock }),
     localConcurrency: 10,
     remoteConcurrency: 10,
     onStatus: () => {},

@@ -4,6 +4,7 @@ import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
+import { NO_CAPABILITIES } from '../core/call/client-capabilities.ts';
 import type { Caller, Target } from '../core/call.ts';
 import { ada, grace } from '../core/fixtures.ts';
 import type { Connect } from '../upstream/connection.ts';
@@ -144,6 +145,32 @@ verifies('T3', 'waits without limit for an infinite waitMs, and starts nothing f
     vi.useRealTimers();
   }
 });
+
+verifies(
+  'T3',
+  'waits once for a server whose remembered tools may lack those for the capabilities of a client',
+  async () => {
+    const silent = { connect: async () => {} };
+    let now = 0;
+    const remembered = [{ server: 'silent', tools: [tool('old')] }];
+    const world = await openWorld({ silent }, { remembered, clock: () => now });
+    const caller = { ...ada, capabilities: { ...NO_CAPABILITIES, form: true } };
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      let isListed = false;
+      const listing = startUnknownServers(world, caller, 2000, never).then(() => (isListed = true));
+      await vi.advanceTimersByTimeAsync(1999);
+      expect([isListed, world.started]).toEqual([false, ['silent']]);
+      await vi.advanceTimersByTimeAsync(1);
+      await listing;
+      now = 2000;
+      await startUnknownServers(world, caller, 2000, never);
+      expect(names(world)).toEqual(['mcp__silent__old']);
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
 
 verifies('T3', 'a failing server does not keep the others from being listed', async () => {
   const broken = async () => {

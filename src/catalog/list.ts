@@ -25,32 +25,33 @@ export interface PageQuery extends ListFilter {
 
 interface Starting {
   readonly signal: AbortSignal;
-  /** Starts no process and opens no socket. */
-  readonly builtinOnly?: boolean;
+  /** The longest wait of the list. With 0 no process is started and no socket is opened. */
+  readonly waitMs: number;
 }
 
 /**
  * Connects the servers whose tools for this caller are unknown, all at once. Settles when each has listed them or
- * failed. A server that failed before is tried again, but not waited for.
+ * failed. A server that failed before is tried again, but not waited for. Nor is one that has been connecting for
+ * `waitMs` and has remembered tools: three lists in a row would wait three times.
  */
 function startUnknown(options: ListOptions, caller: Caller, starting: Starting): Promise<unknown> {
   const { catalog, servers, serverVisible } = options;
-  const { signal, builtinOnly = false } = starting;
+  const { signal, waitMs } = starting;
   const { capabilities } = caller;
   const isUnknown = (name: string) =>
     servers.needsConnection(name, caller) || (!catalog.knows(name) && !servers.hasUserCredentials(name));
   const unknown = servers
     .status()
-    .filter(
-      ({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (!builtinOnly || scope === 'builtin'),
-    );
+    .filter(({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (waitMs > 0 || scope === 'builtin'));
+  const isLate = (name: string) => catalog.knows(name) && (servers.connectingMs(name) ?? 0) >= waitMs;
   const listed = (name: string) =>
     capabilities ? servers.discoverToolsLater([name], { caller, capabilities }) : undefined;
   const attempts = unknown.map(({ name, state }) => {
     // A connection waits 500 ms at most for the lists besides tools. Its status says why it failed.
     const settled = () => Promise.all([listed(name), servers.settleLists(name, { caller })]);
+    const isAwaited = state !== 'failed' && !isLate(name);
     const attempt = servers.connect(name, signal, { caller }).then(settled, IGNORE);
-    return state === 'failed' ? undefined : attempt;
+    return isAwaited ? attempt : undefined;
   });
   return Promise.all(attempts);
 }
@@ -73,10 +74,7 @@ export async function startUnknownServers(
   // Built-in servers answer at once.
   const timer = builtinOnly || waitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(enough.resolve, waitMs);
   const changed = builtinOnly ? [] : all.map(({ name }) => servers.settleLists(name, { caller }));
-  await Promise.race([
-    Promise.all([startUnknown(options, caller, { signal, builtinOnly }), ...changed]),
-    enough.promise,
-  ]);
+  await Promise.race([Promise.all([startUnknown(options, caller, { signal, waitMs }), ...changed]), enough.promise]);
   clearTimeout(timer);
   const { capabilities } = caller;
   if (!capabilities) return;

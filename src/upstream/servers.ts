@@ -49,6 +49,8 @@ export interface Servers extends ConnectionPool {
   status(caller?: Caller): readonly ServerStatus[];
   /** Returns the status of a server; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
+  /** Returns for how long the shared connection of a server has been opening; undefined while none is. */
+  connectingMs(name: string): number | undefined;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
   /** Closes all connections to a server. The next call connects it again. */
@@ -112,6 +114,7 @@ export function openServers(options: ServersOptions): Servers {
         withPrivateCount(caller ? pool.statusFor(server, caller) : server.status, pool.privateCount(server)),
       ),
     statusOf: (name) => servers.get(name)?.status,
+    connectingMs: (name) => servers.get(name)?.connectingMs,
     connectionsTo: opened.of,
     disconnect: (name) => endAll(pool, servers.get(name), (server) => server.disconnect()),
     notify: async (name, { method, params, user: sender }, signal) =>

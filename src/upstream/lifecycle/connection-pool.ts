@@ -97,7 +97,7 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
   function readyOn(server: Server, call: ConnectionUser): Connection | undefined {
     const shared = server.connection;
     if (server.privately.users) return privates.ready(server.privately, call);
-    const isShared = !shared || (server.usesShared(call) && takesAnother(shared, only));
+    const isShared = !shared || (server.privately.usesShared(call) && takesAnother(shared, only));
     return isShared ? shared : privates.ready(server.privately, call);
   }
 
@@ -140,18 +140,18 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
     },
     cacheable(name, call) {
       const server = find(name);
-      return server?.privately.users || server?.usesShared(call) ? connectedTo(server, call) : undefined;
+      return server?.privately.users || server?.privately.usesShared(call) ? connectedTo(server, call) : undefined;
     },
     privateUserFor: (name, call, signal) =>
       using(name, signal, async (server) => {
         if (!server.privately.users) await server.connect(signal);
-        if (!server.usesShared(call)) await connectionFor(name, call, signal);
-        return server.usesShared(call) ? undefined : ownerOf(call);
+        if (!server.privately.usesShared(call)) await connectionFor(name, call, signal);
+        return server.privately.usesShared(call) ? undefined : ownerOf(call);
       }),
     settleLists(name, user) {
       const server = find(name);
-      if (!server) return undefined;
-      return server.usesShared(user) ? server.settleLists() : privates.ensureFeed(server.privately, user)?.settle();
+      if (server?.privately.usesShared(user)) return server.settleLists();
+      return server && privates.ensureFeed(server.privately, user)?.settle();
     },
     ...subscribing({ find, using, connectionFor, privates }),
     ...toolDiscovery({ find, privates, cache, closing }),
@@ -170,7 +170,7 @@ function statusFor(
   const { privately, status, capabilityLists } = server;
   if (privately.users) return privately.users.statusFor(status, caller, (user) => privates.peek(privately, user));
   const { capabilities } = caller;
-  const isShared = !capabilities || server.usesShared({ caller });
+  const isShared = !capabilities || server.privately.usesShared({ caller });
   const own = isShared ? undefined : capabilityLists.toolsFor(capabilities);
   if (own) return { ...status, tools: own.length };
   if (server.connection || cache.has(server.plan, capabilitiesKey(capabilities))) return status;
@@ -243,7 +243,7 @@ function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions)
   async function discoverTools(name: string, user: UserWithCapabilities, signal: AbortSignal): Promise<void> {
     const server = find(name);
     // A modern connection lists all tools to every client.
-    if (server?.connection?.agreement.era !== 'legacy' || server.usesShared(user)) return;
+    if (server?.connection?.agreement.era !== 'legacy' || server.privately.usesShared(user)) return;
     const { privately, capabilityLists } = server;
     const isUnknown = !capabilityLists.listed(user.capabilities) && !privates.feedOf(privately, user);
     if (isUnknown) await privates.ensureOpen(privately, user, signal);

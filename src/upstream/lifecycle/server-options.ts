@@ -34,4 +34,5 @@ export interface ServerOptions {
 export interface ConnectAttempt {
   readonly promise: Promise<Connection>;
   readonly abort: AbortController;
+  readonly startedAt: number;
 }

@@ -1,6 +1,5 @@
 import { abortable } from '../../core/async/abortable.ts';
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import type { ConnectionUser } from '../../core/call/private-user.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
@@ -92,13 +91,13 @@ export class Server {
     return this.#shared?.connection;
   }
 
-  get capabilityLists(): CapabilityLists {
-    return this.#definitions.capabilityLists;
+  /** For how long the shared connection has been opening; undefined while none is. */
+  get connectingMs(): number | undefined {
+    return this.#attempt && this.#options.time.clock() - this.#attempt.startedAt;
   }
 
-  /** Tests whether a user belongs on the shared connection. Uses the cached era while there is no connection. */
-  usesShared(user: ConnectionUser): boolean {
-    return this.privately.usesShared(user);
+  get capabilityLists(): CapabilityLists {
+    return this.#definitions.capabilityLists;
   }
 
   /** Fetches the shared lists that are known to have changed; undefined when there are none. */
@@ -178,9 +177,9 @@ export class Server {
 
   #begin(): void {
     const abort = new AbortController();
-    const attempt: ConnectAttempt = { abort, promise: this.#open(abort.signal) };
-    attempt.promise.catch(() => {}); // The status has the error, if no caller waits for this attempt.
-    this.#attempt = attempt;
+    const startedAt = this.#options.time.clock();
+    this.#attempt = { abort, startedAt, promise: this.#open(abort.signal) };
+    this.#attempt.promise.catch(() => {}); // The status has the error, if no caller waits for this attempt.
   }
 
   async #open(wanted: AbortSignal): Promise<Connection> {
