@@ -164,9 +164,9 @@ verifies('T4', 'gives a server that wants to finish its time to do so', async ()
   );
   await ask('ready');
   await peer.close();
-  const said = (await readFile(file, 'utf8')).trim().split(' ');
+  // A busy machine may give the server none of the half second that it has: then it wrote nothing.
+  const said = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ');
   await rm(folder, { recursive: true });
-  // A busy machine may give it none of the half second that it has.
   expect(said.slice(0, 2).filter((word) => word === 'SIGTERM')).toEqual([]);
   if (MEASURES) expect([...said.slice(0, 2).sort(), said[2]]).toEqual(['SIGINT', 'end', 'SIGTERM']);
 });
