@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import type { Config } from '../../config/config.ts';
+import type { Config, ServerConfig } from '../../config/config.ts';
 import { backUp, restore } from '../../config/edit/back-up.ts';
 import { compareEntry } from '../../config/hosts/find-imports.ts';
 import type { Exported, HostServers } from '../../config/hosts/host-format.ts';
@@ -68,11 +68,24 @@ const exists = (file: string): Promise<boolean> =>
     () => false,
   );
 
+// The other host would start them without asking.
+const KEPT_BACK: Readonly<Record<string, string>> = {
+  SERVER_UNTRUSTED: 'untrusted; `heddle trust` reviews it',
+  SERVER_BLOCKED: 'blocked by the organisation’s policy',
+};
+
 /** Returns the servers as written. Active entries contain expanded values that belong in no file. */
 function exportable({ servers }: Config, names: readonly string[]): HostServers {
-  const written = [...servers].flatMap(([name, { written: entry, problem }]) =>
-    isObject(entry) && problem?.code !== 'CONFIG_INVALID' ? [[name, entry] as const] : [],
+  const reasonOf = ({ problem }: ServerConfig) => KEPT_BACK[problem?.code ?? ''];
+  const written = [...servers].flatMap(([name, server]) =>
+    isObject(server.written) && server.problem?.code !== 'CONFIG_INVALID' && reasonOf(server) === undefined
+      ? [[name, server.written] as const]
+      : [],
   );
+  for (const [name, server] of servers) {
+    const reason = names.length === 0 || names.includes(name) ? reasonOf(server) : undefined;
+    if (reason !== undefined) notice(`${name} is not exported: it is ${reason}.`);
+  }
   requireNames(
     names,
     written.map(([name]) => name),

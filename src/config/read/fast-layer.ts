@@ -58,6 +58,8 @@ const each =
   (check: Check): Check =>
   (value) =>
     isObject(value) && Object.values(value).every(check);
+const isHeaders: Check = (value) =>
+  each(isHeaderValue)(value) && !Object.keys(value as JsonObject).some((name) => name.toLowerCase() === 'host');
 
 const TREATMENT: Readonly<Record<string, Check>> = {
   description: (value) => typeof value === 'string',
@@ -75,7 +77,7 @@ const REMOTE: Readonly<Record<string, Check>> = {
   ...TREATMENT,
   type: (value) => value === 'http' || value === 'sse',
   url: isUrl,
-  headers: each(isHeaderValue),
+  headers: isHeaders,
 };
 
 /** Returns an entry with its defaults, as the zod schema does; undefined if the entry needs the schema. */

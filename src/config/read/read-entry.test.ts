@@ -64,6 +64,8 @@ it.each([
   [{ command: 'x', limits: { maxCalls: 1 } }, '`mcpServers.a.limits.windowMs` is missing.'],
   [{ command: 'x', enabled: null }, '`mcpServers.a.enabled` must be a boolean, not null.'],
   [{ url: 'http://h', headers: { A: 'one\ntwo' } }, '`mcpServers.a.headers.A` must be a single line.'],
+  [{ url: 'https://h', headers: { Host: 'evil.test' } }, '`mcpServers.a.headers.Host` is the host of `url`'],
+  [{ url: 'https://h', headers: { hOST: 'h' } }, '`mcpServers.a.headers.hOST` is the host of `url`'],
   ['x', 'The server `a` is not an object.'],
 ])('rejects the entry %j and no other', async (entry, message) => {
   const config = await own({ mcpServers: { a: entry, b: { command: 'fine' } } });

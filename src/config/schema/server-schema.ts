@@ -5,6 +5,8 @@ import { TREATMENT_DEFAULTS } from './defaults.ts';
 const RECONNECT = TREATMENT_DEFAULTS.reconnect;
 const NO_NUL = /^[^\0]*$/;
 const ONE_LINE = /^[^\r\n\0]*$/;
+// A Host header also changes the name that the certificate is checked for. No flag: JSON Schema patterns have none.
+const NOT_HOST = /^(?![Hh][Oo][Ss][Tt]$)/;
 
 const text = z.string().regex(NO_NUL, 'must not contain a NUL character');
 const line = z.string().regex(ONE_LINE, 'must be a single line');
@@ -214,7 +216,10 @@ export const remoteEntry = z.strictObject({
       'Transport of the server. `http` falls back to HTTP+SSE if the server speaks only that, and remembers it; `sse` is HTTP+SSE alone. Both use the proxy of the environment, `ws` does not. `proxy` is `http` with the token of the connector at the same origin.',
     ),
   url: z.url({ protocol: /^(https?|wss?)$/ }).describe('Address of the server.'),
-  headers: z.record(z.string(), line).default({}).describe('Headers of every request.'),
+  headers: z
+    .record(z.string().regex(NOT_HOST, 'is the host of `url`, and cannot be set'), line)
+    .default({})
+    .describe('Headers of every request, without `Host`.'),
   headersHelper: z
     .union([text.min(1), z.array(text.min(1)).min(1)])
     .exactOptional()

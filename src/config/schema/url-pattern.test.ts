@@ -59,6 +59,8 @@ it.each([
   ['https://10.*:*/*', 'https://10.0.0.1:8443/x'],
   ['https://10.*:8443/*', 'https://10.0.0.1:8443/x'],
   ['https://**/*', 'https://evil.example:8443/x'],
+  ['https://example.com/mcp/*', 'https://example.com/mcp/a;v=1/..b/c%20d/1.2'],
+  ['http://127.0.0.1:*/*', 'http://127.0.0.1:0/x'],
 ])('%s matches %s', (pattern, url) => {
   expect(isUrlPattern(pattern)).toBe(true);
   expect(matchesUrl(pattern, url)).toBe(true);
@@ -91,6 +93,15 @@ it.each([
   ['http://*43/*', 'http://example.com:8443/'],
   ['https://example.com/mcp', 'https://example.com/mcp?x'],
   ['https://example.com/mcp', 'https://example.com/mcp/'],
+  // A dot segment for a server that drops path parameters or decodes twice.
+  ['https://example.com/mcp/*', 'https://example.com/mcp/..;/admin'],
+  ['https://example.com/mcp/*', 'https://example.com/mcp/..%3bx/admin'],
+  ['https://example.com/mcp/*', 'https://example.com/mcp/%252e%252e/admin'],
+  ['https://example.com/mcp/*', 'https://example.com/mcp/..%255cadmin'],
+  ['https://example.com/mcp/*', 'https://example.com/mcp/.%09./admin'],
+  // A port that is not known yet.
+  ['http://127.0.0.1/*', 'http://127.0.0.1:0/x'],
+  ['http://127.0.0.1:4555/*', 'http://127.0.0.1:0/x'],
 ])('%s does not match %s', (pattern, url) => {
   expect(matchesUrl(pattern, url)).toBe(false);
 });
@@ -102,6 +113,14 @@ it.each([
   ['https://example.com/', 'https://example.com?x'],
   ['https://example.com/a*c', 'https://example.com/abc?x'],
   ['https://example.com/mcp?x', 'https://example.com/mcp?x'],
+  ['https://example.com/admin', 'https://example.com/admin;x'],
+  ['https://example.com/admin/a', 'https://example.com/admin;x/a;y?z'],
+  ['https://example.com/admin', 'https://example.com/admin%3fx'],
+  ['https://example.com/admin', 'https://example.com/admin%23x'],
+  ['http://127.0.0.1:4555', 'http://127.0.0.1:0/x'],
+  ['http://localhost:*', 'http://127.0.0.1:4555/x'],
+  ['http://localhost', 'http://127.9.9.9/x'],
+  ['http://127.0.0.1', 'http://ide.localhost/x'],
 ])('a deny rule %s matches %s', (pattern, url) => {
   expect(matchesUrl(pattern, url, 'deny')).toBe(true);
 });

@@ -24,8 +24,9 @@ export function isUrlPattern(text: string): boolean {
  * host cannot reach the path: `https://*.example.com/*` does not match `https://evil.test/.example.com/`.
  * A pattern without a port covers the default port of the URL's scheme; the host `*` without a port covers every port.
  * A pattern without a path covers all paths. A path without `*` is exact, query included.
- * A pattern that denies also covers its path with any query and with a slash at the end.
- * A pattern that denies this machine also covers `0.0.0.0` and `[::]`.
+ * A pattern that denies also covers its path with any query, with path parameters and with a slash at the end.
+ * A pattern that denies this machine covers all of its loopback names, `0.0.0.0` and `[::]`.
+ * Port 0 stands for a port that is not known yet: the port `*` allows it, and any port denies it.
  */
 export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'deny' = 'allow'): boolean {
   if (pattern === '*') return true;
@@ -33,13 +34,20 @@ export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'den
   if (parsed === undefined || !URL.canParse(text)) return false;
   const { scheme, host, port, path } = parsed;
   const url = new URL(text);
-  const fitsPort = port === '' ? url.port === '' || /^\*+$/.test(host) : matchesGlob(port, portOf(url));
+  const fitsPort =
+    (effect === 'deny' && url.port === '0') ||
+    (port === '' ? url.port === '' || /^\*+$/.test(host) : matchesGlob(port, portOf(url)));
   const plain = plainAddress(url.hostname);
   const hosts = effect === 'deny' ? [...namesOf(plain), url.hostname] : [plain];
   if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !hosts.some((name) => matchesGlob(host, name)))
     return false;
-  if (path === undefined || matchesGlob(path, plainPath(url) + decoded(url.search))) return true;
-  return effect === 'deny' && matchesGlob(withoutSlash(path), withoutSlash(plainPath(url)));
+  if (path === undefined) return true;
+  const found = plainPath(url);
+  const whole = found + decoded(url.search);
+  if (effect === 'allow') return matchesGlob(path, whole) && !hidesDots(found);
+  const [start = ''] = found.split(/%3F|%23/, 1);
+  const paths = [whole, found, start, start.replace(/;[^/]*/g, '')];
+  return paths.some((one) => matchesGlob(path, one) || matchesGlob(withoutSlash(path), withoutSlash(one)));
 }
 
 function parsePattern(text: string): Pattern | undefined {
@@ -61,11 +69,11 @@ function plainHost(name: string): string | undefined {
 }
 
 // The unspecified address connects to this machine, like its loopback addresses.
-const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
+const THIS_MACHINE = /^(?:0\.0\.0\.0|\[::1?\]|127\.\d+\.\d+\.\d+|(?:.+\.)?localhost)$/;
 const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
 const MAPPED = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
-const namesOf = (host: string): readonly string[] => (UNSPECIFIED.has(host) ? [host, ...LOOPBACK_NAMES] : [host]);
+const namesOf = (host: string): readonly string[] => (THIS_MACHINE.test(host) ? [host, ...LOOPBACK_NAMES] : [host]);
 
 /** Returns a parsed host in one spelling: without a dot at the end, and an IPv4 address in IPv6 as IPv4. */
 function plainAddress(hostname: string): string {
@@ -85,6 +93,15 @@ const withoutSlash = (path: string) => path.replace(/\/$/, '');
  */
 function plainPath({ pathname }: URL): string {
   return new URL(`http://host${decoded(pathname).replace(/[/\\]+/g, '/')}`).pathname;
+}
+
+/** Returns true if a server that drops path parameters, or decodes twice, may read a dot segment in the path. */
+function hidesDots(path: string): boolean {
+  const twice = path
+    .replace(/%25/g, '%')
+    .replace(/%2e/gi, '.')
+    .replace(/%(?:2f|5c)/gi, '/');
+  return /\/\.{1,2}(?:\/|$)/.test(twice.replace(/%[01][0-9a-f]/gi, '').replace(/(?:;|%3b)[^/]*/gi, ''));
 }
 
 function decoded(text: string): string {

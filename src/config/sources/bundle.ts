@@ -14,8 +14,7 @@ export interface Bundle {
   /** The manifest, converted to a document with `mcpServers`. */
   readonly document: Document;
   readonly folder: string;
-  /** The variables of its own settings, each with its default. */
-  readonly settings: ReadonlyMap<string, string | undefined>;
+  readonly settings: BundleContent['settings'];
 }
 
 /** The content of a bundle that the user agrees to. */
@@ -25,6 +24,8 @@ export interface BundleContent {
   readonly name: string;
   /** Its server, as an entry of `mcpServers`. */
   readonly entry: JsonObject;
+  /** The variables of its own settings, each with its default. */
+  readonly settings: ReadonlyMap<string, string | undefined>;
 }
 
 const MAX_BYTES = 100 * 1024 * 1024;
@@ -45,9 +46,10 @@ export async function openBundle(
     const files = readZip(bytes);
     const manifest = await readManifest(file, files);
     if (!('root' in manifest)) return manifest;
-    const { name, entry, ...bundle } = toBundle(file, manifest);
-    if (!trusts({ digest, name, entry })) return untrusted(file);
-    return { ...bundle, folder: await unpackOnce(files, join(home, 'bundles', digest)) };
+    const { document, ...content } = toBundle(file, manifest);
+    if (!trusts({ digest, ...content })) return untrusted(file);
+    const { settings } = content;
+    return { document, settings, folder: await unpackOnce(files, join(home, 'bundles', digest)) };
   } catch (thrown) {
     const { message, fix } = HeddleError.is(thrown)
       ? thrown

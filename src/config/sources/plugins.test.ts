@@ -154,7 +154,11 @@ verifies('C11', 'shows the entry of a project’s bundle before the user trusts 
     [
       'bundle clock.mcpb',
       "unpack it and run node '${__dirname}/server/index.js'",
-      ['server: my-clock', 'env: {"ZONE":"${HEDDLE_PLUGIN_MY_CLOCK_ZONE}"}'],
+      [
+        'server: my-clock',
+        'env: {"ZONE":"${HEDDLE_PLUGIN_MY_CLOCK_ZONE}"}',
+        '${HEDDLE_PLUGIN_MY_CLOCK_ZONE} unless you set it: "UTC"',
+      ],
     ],
     [
       'bundle far.mcpb',

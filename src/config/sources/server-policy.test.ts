@@ -49,6 +49,20 @@ describe('the keys that the lists compare', () => {
     expect(await verdict({ deniedServers: [COMMAND_RULE] }, entry)).toBe('SERVER_BLOCKED');
   });
 
+  verifies('C6', 'are the loopback address and port of an IDE, not its `url`', async () => {
+    const ide = (url: string) => ({ type: 'sse-ide', url });
+    const allowed = (serverUrl: string, url: string) => verdict({ allowedServers: [{ serverUrl }] }, ide(url));
+    const denied = (serverUrl: string, url: string) => verdict({ deniedServers: [{ serverUrl }] }, ide(url));
+    for (const url of ['http://localhost/sse', 'http://mcp.corp.example/sse']) {
+      expect(await allowed(url, url)).toBe('SERVER_BLOCKED');
+      expect(await allowed('http://localhost:*/*', url)).toBe('usable');
+      expect(await denied('http://127.0.0.1:4555', url)).toBe('SERVER_BLOCKED');
+    }
+    expect(await allowed('http://localhost:4555/*', 'http://localhost:4555/sse')).toBe('usable');
+    expect(await allowed('http://localhost:4555/*', 'http://localhost:4556/sse')).toBe('SERVER_BLOCKED');
+    expect(await denied('http://localhost:4555', 'http://localhost:4556/sse')).toBe('usable');
+  });
+
   verifies('C6', 'match a denied path with any query, and an allowed path only without one', async () => {
     const rule = { serverUrl: 'https://mcp.corp.example/mcp' };
     const entry = { url: 'https://mcp.corp.example//mcp?x' };

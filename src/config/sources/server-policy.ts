@@ -117,16 +117,27 @@ function refusedHelper(rules: readonly PolicyRule[], { kind, key }: PolicyRule, 
 function matches({ kind, value }: PolicyRule, { name, entry }: Judged, effect: 'allow' | 'deny'): boolean {
   if (kind === 'serverName') return value === name;
   if (kind === 'serverCommand') return entry.type === 'stdio' && sameArguments(value, [entry.command, ...entry.args]);
-  return 'url' in entry && matchesUrl(String(value), entry.url, effect);
+  return addressesOf(entry).some((url) => matchesUrl(String(value), url, effect));
 }
+
+/** Returns the addresses that an entry connects to. For an IDE that is this machine, at a port that a lock file names. */
+function addressesOf(entry: ServerEntry): readonly string[] {
+  if (!('url' in entry)) return [];
+  if (!isIde(entry)) return [entry.url];
+  const { port, pathname, search } = new URL(entry.url);
+  const scheme = entry.type === 'ws-ide' ? 'ws' : 'http';
+  return ['127.0.0.1', 'localhost'].map((host) => `${scheme}://${host}:${port || 0}${pathname}${search}`);
+}
+
+const isIde = ({ type }: ServerEntry): boolean => type === 'sse-ide' || type === 'ws-ide';
 
 /**
  * Returns true if the rule and the file agree before expansion. The comparison is exact: a wildcard must not
  * allow `https://${X}.example.com/`, which can become any address. Other programs' files may keep keys that the
- * entry's type does not have. Those keys are never judged.
+ * entry's type does not have. Those keys are never judged, nor is the `url` of an IDE: it is not its address.
  */
 function isWritten({ kind, value }: PolicyRule, { entry, written = {} }: Judged): boolean {
-  if (kind !== kindFor(entry)) return false;
+  if (kind !== kindFor(entry) || isIde(entry)) return false;
   const { command, args, url } = written;
   if (kind === 'serverCommand') return sameArguments(value, [command, ...(Array.isArray(args) ? args : [])]);
   return value === url;

@@ -178,14 +178,18 @@ export function withoutUntrustedConnectors(layer: Layer, { untrusted }: Trust): 
   return { ...layer, connectors: layer.connectors.filter(({ name }) => !things.has(`connector ${name}`)) };
 }
 
-/** Returns a bundle of the project as a thing to trust, with its server and the digest of its whole content. */
-export function untrustedBundle(file: string, { digest, name, entry }: BundleContent): Untrusted {
+/** Returns a bundle of the project as a thing to trust, with its server, its defaults and the digest of its whole content. */
+export function untrustedBundle(file: string, { digest, name, entry, settings }: BundleContent): Untrusted {
   const { type, command } = entry;
   const { would, also } = effectsOf(entry, type === 'stdio' || (type === undefined && command !== undefined));
+  // The command may consist of them.
+  const defaults = [...settings].flatMap(([variable, value]) =>
+    value === undefined ? [] : [`\${${variable}} unless you set it: ${JSON.stringify(value)}`],
+  );
   return {
     thing: `bundle ${basename(file)}`,
     would: `unpack it and ${would}`,
-    also: [`server: ${name}`, ...also, `SHA-256 ${digest}`],
+    also: [`server: ${name}`, ...also, ...defaults, `SHA-256 ${digest}`],
     hash: digest,
     at: { file, line: 1, column: 1 },
   };

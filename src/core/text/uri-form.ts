@@ -49,12 +49,17 @@ export function foldUri(text: string): string {
 
 /**
  * The folded forms of a URI: whole, without fragment, without query, without path parameters, without empty parameters of
- * the query. Some servers decode a URI before they split it, so the decoded text has these forms, too.
+ * the query. Some servers decode a URI before they split it, so the decoded text has these forms, too. Many servers of
+ * files ignore the host of a `file:` URI, and take a path for one: both have the form without a host.
  */
 export function foldedForms(uri: string): readonly string[] {
   const parts = new Set([uri, decoded(uri) ?? uri].flatMap(partsOf)); // Most URIs have one part alone, folded once.
-  return [...new Set([...parts].map(foldUri))];
+  const forms = [...parts].map(foldUri);
+  const files = [...parts].flatMap((part) => (/^(?:file:)?\//i.test(part) ? [foldUri(withoutHost(part))] : []));
+  return [...new Set([...forms, ...files])];
 }
+
+const withoutHost = (uri: string) => `file://${uri.replace(/^file:(?:\/\/[^/]*)?/i, '')}`;
 
 function partsOf(uri: string): readonly string[] {
   const [whole = ''] = uri.split('#', 1);

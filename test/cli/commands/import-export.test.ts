@@ -218,6 +218,20 @@ verifies('C12', 'export shows a diff, writes after a backup, and rolls back', as
   await expect(stat(path(`${DESK}.heddle-backup`))).rejects.toThrow();
 });
 
+verifies('C11', 'export leaves out servers that are untrusted or blocked, and names them', async () => {
+  const { heddle, text } = await machine({
+    [HOME]: { mcpServers: { mine: { command: 'uvx', args: ['mine'] }, banned: { command: 'banned' } } },
+    'project/.mcp.json': { mcpServers: { theirs: { command: 'sh', args: ['-c', 'evil'] } } },
+    'managed/managed-settings.json': { deniedServers: [{ serverName: 'banned' }] },
+  });
+  const { code, stderr } = await heddle('export', 'cursor', '--scope', 'user', '--write');
+  expect(code).toBe(0);
+  expect(Object.keys(JSON.parse(await text(DESK)).mcpServers)).toEqual(['mine']);
+  expect(stderr).toContain('theirs is not exported: it is untrusted');
+  expect(stderr).toContain('banned is not exported: it is blocked');
+  expect((await heddle('export', 'cursor', 'theirs', '--write')).code).toBe(2);
+});
+
 verifies('C12', 'a rollback deletes a file that export created', async () => {
   const { heddle, text, path } = await machine({ [HOME]: { mcpServers: { a: { command: 'a' } } } });
   expect(await heddle('export', 'vscode', '--scope', 'project', '--write', '--json')).toMatchObject({ code: 0 });
