@@ -102,28 +102,32 @@ verifies('T10', 'opens a new private connection after one was lost', async () =>
   expect(await connectionFor('ada', withCapabilities('form'))).not.toBe(first);
 });
 
-verifies('T10', 'allows 8 private connections per principal, and closes an idle one for another', async () => {
-  const { connectionFor, privateCount } = openPool({ answers: { 'tools/call': never } });
-  const sets = [...Array(10).keys()].map((n) => {
-    const bits = n + 1;
-    return { form: !!(bits & 1), url: !!(bits & 2), sampling: !!(bits & 4), samplingTools: !!(bits & 8), roots: false };
-  });
-  for (const set of sets.slice(0, 8)) {
-    const connection = await connectionFor('ada', set);
-    if (set !== sets[7]) void connection.send(callOf('ada', set)).catch(() => {});
-  }
-  await turn();
-  const ninth = await connectionFor('ada', sets[8]);
-  void ninth.send(callOf('ada', sets[8])).catch(() => {});
-  await turn();
-  expect(privateCount()).toBe(8);
-  await expect(connectionFor('ada', sets[9])).rejects.toMatchObject({
-    code: 'UPSTREAM_UNREACHABLE',
-    delivered: 'no',
-    message: 'No connection to demo can be opened for this call: ada has 8 private connections, all in use.',
-  });
-  await expect(connectionFor('grace', sets[9])).resolves.toBeDefined();
-});
+verifies(
+  'T10',
+  'allows 16 private connections of a principal to a server, and closes an idle one for another',
+  async () => {
+    const { connectionFor, privateCount } = openPool({ answers: { 'tools/call': never } });
+    const sets = [...Array(18).keys()].map((n) => {
+      const has = (bit: number) => ((n + 1) & bit) > 0;
+      return { form: has(1), url: has(2), sampling: has(4), samplingTools: has(8), roots: has(16) };
+    });
+    for (const set of sets.slice(0, 16)) {
+      const connection = await connectionFor('ada', set);
+      if (set !== sets[15]) void connection.send(callOf('ada', set)).catch(() => {});
+    }
+    await turn();
+    const next = await connectionFor('ada', sets[16]);
+    void next.send(callOf('ada', sets[16])).catch(() => {});
+    await turn();
+    expect(privateCount()).toBe(16);
+    await expect(connectionFor('ada', sets[17])).rejects.toMatchObject({
+      code: 'UPSTREAM_UNREACHABLE',
+      delivered: 'no',
+      message: 'No connection to demo can be opened for this call: ada has 16 private connections to it, all in use.',
+    });
+    await expect(connectionFor('grace', sets[17])).resolves.toBeDefined();
+  },
+);
 
 verifies('T10', 'gives a server that sends unrelated requests one call per private connection', async () => {
   const { connectionFor, tiny, privateCount } = openPool({ answers: { 'tools/call': never } });

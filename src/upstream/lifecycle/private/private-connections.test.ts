@@ -47,6 +47,26 @@ verifies('T10', 'bounds the private connections of all principals together', asy
   await expect(connections.open(demo, callOf('c'), signal)).resolves.toBeDefined();
 });
 
+verifies('T10', 'keeps a process of each of 28 servers for one client', async () => {
+  const connections = new PrivateConnections({ clock: Date.now });
+  const servers = Array.from({ length: 28 }, (_, at) => owner(`s${at}`));
+  const opened = await Promise.all(servers.map((server) => connections.open(server, callOf('ada'), signal)));
+  await turn();
+  expect(servers.map((server) => connections.ready(server, callOf('ada')))).toEqual(opened);
+});
+
+verifies('T10', 'closes a connection that only listed before one with the state of a client', async () => {
+  const time = fakeTime();
+  const connections = new PrivateConnections({ ...time, maxPerPrincipal: 2 });
+  const [used, listed, third] = [owner('a', { 'tools/call': () => ({ content: [] }) }), owner('b'), owner('c')];
+  await (await connections.open(used, callOf('ada'), signal)).send(callOf('ada'));
+  await turn();
+  time.pass(1000);
+  await connections.ensureOpen(listed, callOf('ada'), signal);
+  await connections.open(third, callOf('ada'), signal);
+  expect([used, listed, third].map((one) => connections.count(one))).toEqual([1, 0, 1]);
+});
+
 verifies('T10', 'rejects a further connection instead of closing one with a subscription', async () => {
   const connections = new PrivateConnections({ clock: Date.now, maxPerPrincipal: 2 });
   const feed = {

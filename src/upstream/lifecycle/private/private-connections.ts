@@ -17,22 +17,13 @@ import {
   unclaimSoon,
 } from './private-connection.ts';
 import type { PrivateFeed } from './private-feed.ts';
+import { type PrivateLimitsOptions, privateLimits } from './private-limits.ts';
 
-export interface PrivateConnectionsOptions {
+export interface PrivateConnectionsOptions extends PrivateLimitsOptions {
   readonly clock: Clock;
-  /** The most connections with a child process, in all and of one principal; 64 and 8 unless given. */
-  readonly max?: number;
-  readonly maxPerPrincipal?: number;
-  /** The most connections without a child process; 1,000 unless given. */
-  readonly maxWithoutProcess?: number;
   readonly onOpened?: (server: string) => void;
 }
 
-const MAX_CONNECTIONS = 64;
-const MAX_PER_PRINCIPAL = 8;
-const MAX_WITHOUT_PROCESS = 1000;
-// A user has one connection without a process. More are opened only for a server whose requests name no call.
-const MAX_OF_USER = 8;
 const NONE: readonly PrivateConnection[] = [];
 const NEVER = new AbortController().signal;
 
@@ -43,9 +34,7 @@ const NEVER = new AbortController().signal;
  */
 export class PrivateConnections {
   readonly #clock: Clock;
-  readonly #max: number;
-  readonly #maxPerPrincipal: number;
-  readonly #maxWithoutProcess: number;
+  readonly #limits: PrivateLimitsOptions;
   readonly #onOpened: (server: string) => void;
   readonly #entries = new Set<PrivateConnection>();
   readonly #byUser = new WeakMap<ConnectionOwner, Map<string, readonly PrivateConnection[]>>();
@@ -57,9 +46,7 @@ export class PrivateConnections {
   constructor(options: PrivateConnectionsOptions) {
     this.#clock = options.clock;
     this.#failures = openFailures(options.clock);
-    this.#max = options.max ?? MAX_CONNECTIONS;
-    this.#maxPerPrincipal = options.maxPerPrincipal ?? MAX_PER_PRINCIPAL;
-    this.#maxWithoutProcess = options.maxWithoutProcess ?? MAX_WITHOUT_PROCESS;
+    this.#limits = options;
     this.#onOpened = options.onOpened ?? (() => {});
   }
 
@@ -237,28 +224,24 @@ export class PrivateConnections {
     this.ensureFeed(entry.owner, entry.openedFor);
   }
 
+  /** Drains an idle connection for each limit that one more would exceed. Throws if all are in use. */
   #makeRoom(owner: ConnectionOwner, user: ConnectionUser): void {
-    const { name, plan } = owner;
-    const { id: principal } = user.caller;
-    const all = this.#filter((entry) => entry.owner.plan.local === plan.local);
-    const own = plan.local ? all.filter((entry) => entry.user.principal === principal) : this.#of(owner, user);
-    const most = plan.local
-      ? { all: this.#max, own: this.#maxPerPrincipal }
-      : { all: this.#maxWithoutProcess, own: MAX_OF_USER };
-    if (own.length >= most.own && !this.#releaseOne(own)) {
-      throw full(name, `${principal} has ${most.own} private connections, all in use`);
-    }
-    if (all.length >= most.all && !this.#releaseOne(all)) {
-      throw full(name, `all ${most.all} private connections are in use`);
+    for (const { most, counts, reason } of privateLimits(this.#limits, owner, user)) {
+      const counted = this.#filter(counts);
+      if (counted.length >= most && !this.#releaseOne(counted)) throw full(owner.name, reason);
     }
   }
 
-  /** Drains the connection that has been idle longest; false when all have calls in flight or subscriptions. */
+  /**
+   * Drains the connection that has been idle longest, first those that only listed: they hold no state of a client.
+   * Returns false when all have calls in flight or subscriptions.
+   */
   #releaseOne(among: readonly PrivateConnection[]): boolean {
     const idle = among.filter((entry) => !isInUse(entry));
-    const [oldest] = idle.sort((a, b) => a.usedAt - b.usedAt);
-    if (oldest) void this.#release(oldest, 'drain');
-    return oldest !== undefined;
+    const hasState = ({ connection }: PrivateConnection) => Number(connection?.hasSentCall() ?? false);
+    const [first] = idle.sort((a, b) => hasState(a) - hasState(b) || a.usedAt - b.usedAt);
+    if (first) void this.#release(first, 'drain');
+    return first !== undefined;
   }
 
   async #release(entry: PrivateConnection, how: 'close' | 'drain'): Promise<void> {
