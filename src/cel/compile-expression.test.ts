@@ -141,6 +141,8 @@ describe('the limits of an evaluation', () => {
     expect(evaluated('args.l.all(x, args.l.all(y, x + y >= 0))', { l: list })).toEqual(tooMany);
     expect(evaluated('args.l.all(x, !args.l.exists(y, y < 0)) || true', { l: list })).toEqual(tooMany);
     expect(evaluated('args.l.map(x, args.l.map(y, x)).size() == 0', { l: list })).toEqual(tooMany);
+    const m = Object.fromEntries(list.map((at) => [`k${at}`, at]));
+    expect(evaluated('args.l.exists(x, args.m.exists(k, true) && false)', { l: list, m })).toEqual(tooMany);
   });
 
   verifies('G3', 'counts the size of texts and lists that are copied or compared', () => {

@@ -7,7 +7,7 @@ export interface MeterLimits {
   readonly steps: number;
   /** The characters of a text that is made by `+` or a function, for one step. */
   readonly madeCharsPerStep: number;
-  /** The longest list that a macro iterates. */
+  /** The most items of a list, or keys of a map, that a macro iterates. */
   readonly items: number;
 }
 
@@ -54,12 +54,15 @@ export interface Meter {
   readonly isExhausted: boolean;
 }
 
-/** The error of a macro over a list that is too long. */
+/** The error of a macro over a list or a map that is too large. */
 export class TooManyItems extends RangeError {
-  constructor(count: number, limit: number) {
-    super(`a list has ${count} items, and ${limit} are allowed`);
+  constructor(found: string, limit: number) {
+    super(`${found}, and ${limit} are allowed`);
   }
 }
+
+// Made once: `exists` and `all` ignore errors, so that one per item would be made, each with its stack.
+const EXHAUSTED = Object.freeze(new RangeError('it takes too many steps'));
 
 const PRODUCERS: ReadonlySet<string> = new Set(['+', 'call', 'rcall', 'list', 'map']);
 
@@ -73,7 +76,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
 
   function charge(more: number): void {
     steps += more;
-    if (steps > limit) throw new RangeError('it takes too many steps');
+    if (steps > limit) throw EXHAUSTED;
   }
 
   const chargeText = (chars: number) => charge(Math.floor(chars / limits.madeCharsPerStep));
@@ -88,7 +91,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
 
   function chargeObject(node: SyntaxNode, value: object, isMade: boolean): void {
     requireKnown(value);
-    if (iterated.has(node)) requireIterable(value, limits.items);
+    if (iterated.has(node)) charge(stepsToIterate(value, limits.items));
     if (compared.has(node)) chargeWhole(value);
     else if (isMade) chargeMade(value);
   }
@@ -138,9 +141,19 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
   };
 }
 
-function requireIterable(value: object, limit: number): void {
-  const count = Array.isArray(value) ? value.length : 0;
-  if (count > limit) throw new TooManyItems(count, limit);
+// Counted once: a macro inside another one may iterate a map for each item.
+const keyCounts = new WeakMap<object, number>();
+
+/** Returns the steps of starting a macro: it lists all keys of a map. Items of a list are charged one by one. */
+function stepsToIterate(value: object, most: number): number {
+  if (Array.isArray(value)) {
+    if (value.length > most) throw new TooManyItems(`a list has ${value.length} items`, most);
+    return 0;
+  }
+  const count = keyCounts.get(value) ?? Object.keys(value).length;
+  keyCounts.set(value, count);
+  if (count > most) throw new TooManyItems(`a map has ${count} keys`, most);
+  return count;
 }
 
 function requireKnown(value: object): void {

@@ -133,6 +133,16 @@ describe('the limits of an expression', () => {
     );
   });
 
+  verifies('W2', 'charges each macro over a map for all its keys, and iterates no more than 10,000', () => {
+    const keys = (count: number) => Object.fromEntries(numbers(count).map((at) => [`k${at}`, at]));
+    expect(computed('scope["m"].exists(k, k == "k9")', { m: keys(10_000) })).toBe(true);
+    expect(failureOf('scope["m"].exists(k, true)', { m: keys(10_001) })).toBe(
+      'a map has 10001 keys, and 10000 are allowed',
+    );
+    const nested = { l: numbers(100), m: keys(10_000) };
+    expect(failureOf('scope["l"].filter(x, scope["m"].exists(k, true))', nested)).toBe('it takes too many steps');
+  });
+
   verifies('W2', 'refuses a result over 1 MiB, however it is shared', () => {
     const t = 'x'.repeat(300_000);
     expect(failureOf('[scope["t"], scope["t"], scope["t"], scope["t"]]', { t })).toBe(

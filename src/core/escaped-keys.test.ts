@@ -53,22 +53,24 @@ it('names the place of a mistake in the text as it was sent', () => {
     '{"a\\n":1,"b":}',
     '{"\\x":1}',
     '"\\',
+    '{"a":1}\\"b":1}',
+    '[\\n,{"a":"b\\""}]',
     '{"\\u00f6"',
   ]) {
     expect(() => parseKeys(text)).toThrow(messageOf(text));
   }
 });
 
-it('parses up to 100,000 keys that have to be written with escapes', async () => {
-  const rows = `[${Array(50_000).fill('{"\\n":1,"__proto__":{"\\t":2}}').join()}]`;
+it('parses up to 20,000 keys that have to be written with escapes', async () => {
+  const rows = `[${Array(10_000).fill('{"\\n":1,"__proto__":{"\\t":2}}').join()}]`;
   const value = (await within(2000, () => parseKeys(rows))) as readonly object[];
-  expect(Object.entries(value[49_999] ?? {})).toEqual([
+  expect(Object.entries(value[9_999] ?? {})).toEqual([
     ['\n', 1],
     ['__proto__', { '\t': 2 }],
   ]);
-  const more = `[${Array(100_001).fill('{"\\n":1}').join()}]`;
+  const more = `[${Array(20_001).fill('{"\\n":1}').join()}]`;
   for (const text of [more, more.replace('1', '9007199254740993')]) {
-    expect(() => parseJson(text, { numbers: 'exact' })).toThrow('more than 100000 keys with a quote');
+    expect(() => parseJson(text, { numbers: 'exact' })).toThrow('more than 20000 keys with a quote');
   }
 });
 

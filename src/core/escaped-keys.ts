@@ -5,18 +5,27 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 // No text from outside has it: it is never sent.
 const STAND_IN = `key ${crypto.randomUUID()} `;
-const MAX_STAND_INS = 100_000;
+const MAX_STAND_INS = 20_000;
 const TOO_MANY = `it has more than ${MAX_STAND_INS} keys with a quote, a backslash or a control character`;
 
 /**
  * Parses JSON. V8 takes a key with escapes for the key of an earlier text that equals its first characters, also of
- * another caller (nodejs/node#63785). So it gets no key with escapes. Throws RangeError for more than 100,000 keys that
+ * another caller (nodejs/node#63785). So it gets no key with escapes. Throws RangeError for more than 20,000 keys that
  * have to be written with escapes: each costs 1.5 µs.
  */
 export function parseKeys(text: string): Json {
   const keys = escapedKeys(text);
   if (keys.length === 0) return JSON.parse(text);
-  JSON.parse(text); // Throws if the text is no JSON, so that each backslash is in a string.
+  try {
+    return parseWithout(keys, text);
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) JSON.parse(text); // Throws as well, and names the place in the text as it was sent.
+    throw thrown;
+  }
+}
+
+/** Parses a text in which these keys are replaced by others without escapes. */
+function parseWithout(keys: readonly EscapedKey[], text: string): Json {
   const names: string[] = [];
   const pieces: string[] = [];
   const known = new Map<string, string>(); // Each spelling is decoded once.
@@ -41,17 +50,26 @@ interface EscapedKey {
   readonly end: number;
 }
 
-/** Finds the keys with escapes. Looks only at strings with a backslash. */
+/** Finds the keys with escapes. Returns none for a text with a backslash outside of strings: it is no JSON. */
 function escapedKeys(text: string): readonly EscapedKey[] {
   const found: EscapedKey[] = [];
+  let start = text.indexOf('"');
   for (let at = text.indexOf('\\'); at >= 0; ) {
-    const end = endOfString(text, at);
-    if (end < 0) break;
-    if (isKey(text, end)) found.push({ start: text.lastIndexOf('"', at), end: end + 1 });
+    let end = endOfString(text, start);
+    // Strings are read from the first one on: only so a quote inside a string is not taken for its end.
+    while (start >= 0 && end >= 0 && end < at) {
+      start = text.indexOf('"', end + 1);
+      end = endOfString(text, start);
+    }
+    if (start < 0 || start > at || end < 0) return NONE;
+    if (isKey(text, end)) found.push({ start, end: end + 1 });
+    start = text.indexOf('"', end + 1);
     at = text.indexOf('\\', end + 1);
   }
   return found;
 }
+
+const NONE: readonly EscapedKey[] = [];
 
 /** Returns true if a colon follows the string that ends here. */
 export function isKey(text: string, end: number): boolean {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { within } from '../../test/limits.ts';
 import { verifies } from '../../test/requirements.ts';
 import type { Json } from './call.ts';
 import { HeddleError } from './errors.ts';
@@ -164,11 +165,39 @@ verifies('P6', 'a message with too many different keys is refused before it is p
   expect(refusal(texts[0] as string, { keys: 'any' })).toBe('accepted');
 });
 
+verifies('F3', 'a message of a server with too many keys, objects or arrays is refused before it is parsed', () => {
+  const calls = parses();
+  const any = { keys: 'any', numbers: 'exact' } as const;
+  expect(refusal(`{${escapedKeys(100_001)}}`, any)).toMatch(/more than 100000 different keys/);
+  for (const [part, count] of [
+    ['{}', 2_000_000],
+    ['[]', 2_000_000],
+    ['{"a":1}', 1_000_000],
+  ] as const) {
+    expect(refusal(`[${Array(count).fill(part).join(',')}]`, any)).toMatch(
+      /more than 2000000 keys, objects and arrays/,
+    );
+  }
+  expect(calls).toHaveLength(0);
+  expect(refusal(JSON.stringify('{"a":[1]}'.repeat(1_000_000)), any)).toBe('accepted');
+});
+
+verifies(
+  'P6',
+  'counting the keys of a long text stays linear in a process that has read texts of all kinds',
+  async () => {
+    const long = JSON.stringify({ a: Array(100_000).fill('plain') });
+    const texts = [JSON.stringify({ a: Array(1000).fill('a\n') }), JSON.stringify({ a: Array(1000).fill('édrop') })];
+    for (let round = 0; round < 300; round++) for (const text of texts) parseJson(text, { numbers: 'exact' });
+    await within(500, () => parseJson(long, { numbers: 'exact' }));
+  },
+);
+
 verifies('P6', 'a key that is escaped in many objects is decoded once', () => {
   const row = '{"\\u540d":1,"\\u503c":"a\\n"}';
   const calls = parses();
   expect(refusal(`[${Array(50_000).fill(row).join(',')}]`)).toBe('accepted');
-  expect(calls).toHaveLength(4); // The text, its two keys, and the text with plain keys.
+  expect(calls).toHaveLength(3); // Its two keys, and the text with plain keys.
 });
 
 verifies('P6', 'escapes outside keys do not slow down parsing', () => {

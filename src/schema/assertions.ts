@@ -3,6 +3,7 @@ import { isObject } from '../core/json.ts';
 import { countedJson } from './counted-json.ts';
 import { enumMatcher } from './enum-matcher.ts';
 import { type CompileContext, type Evaluation, fails, isEnough, type Matches } from './evaluation.ts';
+import { plainSet } from './plain-set.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** Compiles one keyword. Throws an Error if its value is no valid one. */
@@ -123,7 +124,7 @@ function ofNumber(keyword: string, words: string, holds: (value: number, limit: 
 /** Returns the size of a value and the steps of counting it; undefined if the keyword is not about it. */
 const SIZES: Readonly<Record<string, (value: Json) => { size: number; steps: number } | undefined>> = {
   characters: (value) =>
-    typeof value === 'string' ? { size: charactersOf(value), steps: value.length >> 3 } : undefined,
+    typeof value === 'string' ? { size: charactersOf(value), steps: value.length >> 2 } : undefined,
   items: (value) => (Array.isArray(value) ? { size: value.length, steps: 0 } : undefined),
   properties: (value) =>
     isObject(value) ? { size: Object.keys(value).length, steps: stepsOverKeys(value) } : undefined,
@@ -166,7 +167,7 @@ export function stepsOverKeys(value: JsonObject): number {
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 function areUnique(items: readonly Json[], budget: StepBudget): boolean {
-  const plain = new Set<Json>();
+  const plain = plainSet([]);
   const nested = new Set<string>();
   for (const item of items) {
     if (typeof item === 'object' && item !== null) nested.add(countedJson(item, budget));
@@ -175,7 +176,7 @@ function areUnique(items: readonly Json[], budget: StepBudget): boolean {
       plain.add(item);
     }
   }
-  return plain.size + nested.size === items.length;
+  return plain.size() + nested.size === items.length;
 }
 
 const MAX_ALLOWED_CHARS = 2_000;

@@ -1,6 +1,7 @@
 import type { Json } from '../core/call.ts';
 import { canonicalJson } from '../core/json.ts';
 import { countedJson } from './counted-json.ts';
+import { plainSet } from './plain-set.ts';
 import type { StepBudget } from './step-budget.ts';
 
 // Listing the keys of a large object takes as long as this many steps per key.
@@ -10,7 +11,7 @@ type Nested = Extract<Json, object>;
 
 /** Returns a function that compares a value with the allowed ones. Its work does not grow with their number. */
 export function enumMatcher(allowed: readonly Json[], checking: StepBudget): (value: Json) => boolean {
-  const plain = new Set<Json>(allowed.filter((one) => !isNested(one)));
+  const plain = plainSet(allowed.filter((one) => !isNested(one)));
   const nested = allowed.filter(isNested);
   const sizes = new Set(nested.map(sizeOf));
   const texts = new Set(nested.map(canonicalJson));

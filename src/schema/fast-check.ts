@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
+import { plainSet } from './plain-set.ts';
 import { checkBudget, type StepBudget } from './step-budget.ts';
 
 type Matches = (value: unknown) => boolean;
@@ -31,7 +32,7 @@ export function fastCheck(schema: Json | undefined, budget: StepBudget = checkBu
   const typed = type === undefined ? MATCHES_ALL : matcherOf(type, schema, budget);
   if (values === undefined) return typed;
   if (!typed || !isList(values) || values.length === 0 || values.some(isNested)) return undefined;
-  const allowed = new Set<unknown>(values);
+  const allowed = plainSet(values);
   return (value) => typed(value) && allowed.has(value);
 }
 
