@@ -57,6 +57,12 @@ describe('search', () => {
     expect(found('create issue', tools)[0]).toBe('zeta.create_issue (name)');
   });
 
+  verifies('F3', 'reads 200 different words of a description, however often it repeats them', () => {
+    const distinct = Array.from({ length: 250 }, (_, at) => `w${1000 + at}`);
+    const tools = { a: [said('many', distinct.join(' '))], b: [said('repeated', `${'x '.repeat(900)}last`)] };
+    expect(['w1199', 'w1200', 'last'].map((word) => found(word, tools).length)).toEqual([1, 0, 1]);
+  });
+
   it('counts a rare word for more than a common one', () => {
     const common = Array.from({ length: 20 }, (_, index) => said(`file_${index}`, 'About a file.'));
     expect(found('file lock', { fs: [...common, said('zz_lock', 'Locks.')] })[0]).toBe('fs.zz_lock (name)');

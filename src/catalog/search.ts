@@ -22,6 +22,8 @@ const EXACT_NAME = 1_000_000;
 const MAX_TEXT_CHARS = 400;
 const MAX_WORDS = 20;
 const MAX_FIELD_CHARS = 2048;
+// Each query compares its words with all words of all tools.
+const MAX_FIELD_WORDS = 200;
 
 /**
  * Returns the best matches of a text: exact names first, then words of the name, then of the description. A rare word
@@ -71,7 +73,7 @@ const NONE: Weight = { weight: 0, named: false };
 
 interface SearchField {
   readonly worth: number;
-  readonly words: readonly string[];
+  readonly words: ReadonlySet<string>;
 }
 
 // Cached, since a target is the same object until its definition changes.
@@ -85,17 +87,17 @@ function fieldsOf(target: Target): readonly SearchField[] {
   const { title, description, inputSchema } = definition;
   const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? inputSchema.properties : {};
   const fields = [
-    { worth: IN_NAME, words: wordsOf(`${servers.join(' ')} ${name}`) },
-    { worth: IN_TITLE, words: wordsOf(`${cut(textOf(title))} ${facts.category}`) },
-    { worth: IN_DESCRIPTION, words: wordsOf(cut(textOf(description))) },
-    { worth: IN_ARGUMENTS, words: wordsOf(cut(Object.keys(properties).join(' '))) },
+    { worth: IN_NAME, words: fieldWords(`${servers.join(' ')} ${name}`) },
+    { worth: IN_TITLE, words: fieldWords(`${facts.category} ${textOf(title)}`) },
+    { worth: IN_DESCRIPTION, words: fieldWords(textOf(description)) },
+    { worth: IN_ARGUMENTS, words: fieldWords(Object.keys(properties).join(' ')) },
   ];
   known.set(target, fields);
   return fields;
 }
 
-// Each query reads all words of all tools.
-const cut = (text: string): string => text.slice(0, MAX_FIELD_CHARS);
+const fieldWords = (text: string): ReadonlySet<string> =>
+  new Set([...new Set(wordsOf(text.slice(0, MAX_FIELD_CHARS)))].slice(0, MAX_FIELD_WORDS));
 
 /** Returns the weight of each query word for a target. */
 function weightsOf(target: Target, words: readonly string[]): readonly Weight[] {
@@ -109,14 +111,15 @@ function weightsOf(target: Target, words: readonly string[]): readonly Weight[] 
   });
 }
 
-function shareOf(read: readonly string[], word: string): number {
-  if (read.includes(word)) return 1;
-  return read.some((other) => isPart(other, word)) ? IN_PART : 0;
+function shareOf(read: ReadonlySet<string>, word: string): number {
+  if (read.has(word)) return 1;
+  // Languages without spaces between words are matched anywhere in a text.
+  const isSpaced = /^[a-z0-9]*$/.test(word);
+  for (const other of read) {
+    const begins = isSpaced ? word.length > 2 && other.startsWith(word) : other.includes(word);
+    if (begins || (other.length > 2 && word.length - other.length < 3 && word.startsWith(other))) return IN_PART;
+  }
+  return 0;
 }
-
-// Languages without spaces between words are matched anywhere in a text.
-const isPart = (other: string, word: string) =>
-  (/^[a-z0-9]*$/.test(word) ? word.length > 2 && other.startsWith(word) : other.includes(word)) ||
-  (other.length > 2 && word.length - other.length < 3 && word.startsWith(other));
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
