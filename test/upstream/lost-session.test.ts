@@ -9,7 +9,8 @@ import { suspendedCalls } from '../../src/upstream/elicitation/suspended-calls.t
 import { fakeTime, memoryBook, planOf, toolCall } from '../../src/upstream/fixtures.ts';
 import { openServerCache } from '../../src/upstream/lifecycle/server-cache.ts';
 import { openConnection } from '../../src/upstream/protocol/open-connection.ts';
-import { openServers } from '../../src/upstream/servers.ts';
+import { openServers, type Servers } from '../../src/upstream/servers.ts';
+import { SESSION_LOST } from '../../src/upstream/transports/http-failure.ts';
 import { HttpClientTransport } from '../../src/upstream/transports/http-transport.ts';
 import { verifies } from '../requirements.ts';
 import { listen } from '../servers/http-servers.ts';
@@ -41,31 +42,37 @@ interface Session {
   stream: ServerResponse | undefined;
 }
 
-/** A legacy server with sessions and GET streams. `restart` forgets all sessions and ends their streams. */
+/** A legacy server with sessions and GET streams. `restart` ends all streams and sessions. */
 async function sessionServer() {
   const sessions = new Map<string, Session>();
   let tools: readonly JsonObject[] = [{ name: 'old' }];
+  let keepsSessions = true;
 
   function respond(message: JsonObject, session: Session): JsonObject {
     if (message.method === 'resources/subscribe') session.isSubscribed = true;
     return message.method === 'tools/list' ? { tools } : (RESULTS[String(message.method)] ?? {});
   }
 
+  function begin(): string {
+    const id = randomUUID();
+    sessions.set(id, { isSubscribed: false, stream: undefined });
+    return id;
+  }
+
   const http = await listen(async (request, response) => {
-    const id = String(request.headers['mcp-session-id']);
     const body = Buffer.concat(await request.toArray()).toString();
     const message = (body ? JSON.parse(body) : {}) as JsonObject;
     if (message.method === 'server/discover') return response.writeHead(400).end();
-    const session = message.method === 'initialize' ? { isSubscribed: false, stream: undefined } : sessions.get(id);
+    const id = message.method === 'initialize' ? begin() : String(request.headers['mcp-session-id']);
+    const session = sessions.get(id);
     if (!session) return response.writeHead(404).end();
+    if (!keepsSessions) sessions.clear();
     if (request.method === 'GET') {
       session.stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
       return response.write(': open\n\n');
     }
     if (message.id === undefined) return response.writeHead(202).end();
-    const issued = message.method === 'initialize' ? randomUUID() : id;
-    sessions.set(issued, session);
-    response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': issued });
+    response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': id });
     response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: respond(message, session) }));
   });
   const all = () => [...sessions.values()];
@@ -73,9 +80,13 @@ async function sessionServer() {
     ...http,
     /** Returns the number of sessions with a subscription and an open stream. */
     following: () => all().filter(({ isSubscribed, stream }) => isSubscribed && stream).length,
+    streams: () => all().filter(({ stream }) => stream).length,
     update() {
       const note = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI } };
       for (const { stream } of all()) stream?.write(`data: ${JSON.stringify(note)}\n\n`);
+    },
+    keepNoSession() {
+      keepsSessions = false;
     },
     restart(next: readonly JsonObject[] = tools) {
       const before = all();
@@ -86,6 +97,8 @@ async function sessionServer() {
   };
 }
 
+const isFailed = (servers: Servers) => servers.statusOf('demo')?.state === 'failed';
+
 /** Opens the server behind `openServers`, with the GET stream opened again after 5 ms. */
 async function openDemo() {
   const server = await sessionServer();
@@ -94,7 +107,8 @@ async function openDemo() {
     const url = new URL(server.url);
     const transport = new HttpClientTransport({ server: 'demo', url, dispatcher, retryMs: 5 });
     const onLegacyVersion = (version: string) => transport.setProtocolVersion(version);
-    return openConnection({ ...options, transport, onLegacyVersion });
+    const hasLostSession = () => transport.closeReason() === SESSION_LOST;
+    return openConnection({ ...options, transport, onLegacyVersion, hasLostSession });
   };
   const time = fakeTime();
   const updated: string[] = [];
@@ -137,4 +151,35 @@ verifies('T5', 'restores subscriptions and lists after a server has lost its ses
   server.update();
   await until('both users are notified', () => updated.length === 4);
   expect(updated.sort()).toEqual(['ada', 'ada', 'shared', 'shared']);
+});
+
+verifies('T5', 'connects a server that loses its session every 2 s, however often', async () => {
+  const { server, servers, time } = await openDemo();
+  const call = toolCall('do');
+  for (let loss = 0; loss < 8; loss++) {
+    const connection = await servers.connectionFor('demo', call, signal);
+    await expect(connection.send(call)).resolves.toMatchObject({ kind: 'complete' });
+    await until('its stream is open', () => server.streams() === 1);
+    time.pass(2000);
+    server.restart();
+    await until('the connection has closed', () => servers.connected('demo') === undefined);
+    const reason = 'demo no longer knew the session, so its connection was closed.';
+    expect(servers.statusOf('demo')).toMatchObject({ state: 'pending', attempt: [1, 3], reason });
+  }
+});
+
+verifies('T5', 'fails a server that loses each session before its first response', async () => {
+  const { server, servers, time } = await openDemo();
+  await servers.connect('demo', signal);
+  await until('its stream is open', () => server.streams() === 1);
+  server.restart();
+  server.keepNoSession();
+  await until('the connection has closed', () => servers.connected('demo') === undefined);
+  for (const attempt of [1, 2, 3]) {
+    expect(servers.statusOf('demo')).toMatchObject({ state: 'pending', attempt: [attempt, 3] });
+    time.pass(5000 * attempt);
+    await until('the attempt has failed', () => servers.statusOf('demo')?.attempt[0] !== attempt || isFailed(servers));
+  }
+  expect(servers.statusOf('demo')).toMatchObject({ state: 'failed', reason: expect.stringContaining('the session') });
+  expect(time.timers()).toBe(1); // The health checks.
 });
