@@ -30,6 +30,9 @@ export interface Agreement {
 /** The transports that a `url` without a fixed one may speak. */
 export type UrlTransport = 'http' | 'sse';
 
+/** `used`: the server had answered a call or listed something in the session that it no longer knew. */
+export type LostSession = 'used' | 'unused';
+
 /** An open connection to one MCP server. It closes once; a new connection is a new object. */
 export interface Connection {
   readonly server: string;
@@ -59,6 +62,8 @@ export interface Connection {
   drain(): Promise<void>;
   /** Settles when the connection ends, for any reason. Never rejects. */
   readonly closed: Promise<void>;
+  /** Returns how a connection was used whose server no longer knew the session; undefined if it ended otherwise. */
+  lostSession(): LostSession | undefined;
   /** Returns the counts of unexpected messages. */
   dropped(): DroppedCounts;
   /** Returns the end of the server's stderr, or why a remote connection closed. */

@@ -1,11 +1,17 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { capabilityLists } from './capability-lists.ts';
 
 const FORM = { ...NO_CAPABILITIES, form: true };
 const OPEN = new Promise<void>(() => {});
-const fresh = (listed: Promise<void>, closed = OPEN) => ({ listed, closed, isFresh: () => true });
+const fresh = (listed: Promise<void>, closed = OPEN) => ({
+  listed,
+  closed,
+  isFresh: () => true,
+  hasLostSession: () => false,
+});
 const LISTS = { tools: [{ name: 'old' }], resources: [], templates: [], prompts: [] };
 const entry = { server: 'demo', capabilitySet: 1, signature: 'sig', era: 'legacy', at: 0, lists: LISTS } as const;
 
@@ -58,6 +64,18 @@ it('keeps a capability set over a change of the shared tools while its connectio
   closed.resolve();
   await closed.promise;
   expect(lists.listed(FORM)).toBeUndefined();
+});
+
+verifies('T8', 'has a new connection list the tools of a capability set after a lost session', async () => {
+  for (const isLost of [false, true]) {
+    const { lists } = listsOf();
+    const closed = Promise.withResolvers<void>();
+    lists.begin(1, { ...fresh(Promise.resolve(), closed.promise), hasLostSession: () => isLost });
+    lists.take(1, [], true);
+    closed.resolve();
+    await closed.promise;
+    expect(lists.listed(FORM) === undefined).toBe(isLost);
+  }
 });
 
 it('forgets a connection that listed no tools, but not the next one of the same capability set', async () => {

@@ -16,6 +16,8 @@ export interface ListingConnection {
   readonly closed: Promise<void>;
   /** True until a call is sent on it: afterwards its lists may be for its user alone. */
   readonly isFresh: () => boolean;
+  /** True when it closed because the server no longer knew the session: the server may list other tools now. */
+  readonly hasLostSession: () => boolean;
 }
 
 /**
@@ -51,7 +53,7 @@ export function capabilityLists({ cached, onTools }: CapabilityListsOptions): Ca
   return {
     listed: (capabilities) => listings.get(capabilitiesKey(capabilities))?.listed,
     toolsFor: (capabilities) => known.get(capabilitiesKey(capabilities)),
-    begin(key, { listed, closed, isFresh }) {
+    begin(key, { listed, closed, isFresh, hasLostSession }) {
       const listing: Listing = { listed, isKept: isFresh, isCurrent: false };
       listings.set(key, listing);
       const forgetUnlessCurrent = () => {
@@ -60,6 +62,7 @@ export function capabilityLists({ cached, onTools }: CapabilityListsOptions): Ca
       listed.then(forgetUnlessCurrent);
       closed.then(() => {
         listing.isKept = () => false;
+        if (hasLostSession()) listing.isCurrent = false;
         forgetUnlessCurrent();
       });
     },

@@ -83,8 +83,15 @@ const lost = (server: string, message: string) =>
     fix: `Run \`heddle doctor ${server}\` to see why.`,
   });
 
-/** The error of a connection that ended without a request from here. */
-export const connectionDropped = (server: string) => lost(server, `The connection to ${server} dropped.`);
+/** Returns why a connection ended without a request from here. */
+export function lossOf(
+  connection: Connection,
+): Pick<Extract<StateEvent, { kind: 'dropped' }>, 'error' | 'lostSession'> {
+  const { server } = connection;
+  const lostSession = connection.lostSession();
+  if (!lostSession) return { error: lost(server, `The connection to ${server} dropped.`) };
+  return { error: lost(server, `${server} no longer knew the session, so its connection was closed.`), lostSession };
+}
 
 /** The error of a connection that is open but answers no probe. */
 const connectionHung = (server: string) => lost(server, `${server} stopped answering, so its connection was closed.`);

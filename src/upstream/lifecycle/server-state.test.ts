@@ -227,6 +227,16 @@ verifies('T5', 'counts attempts of a server that drops soon after each connect, 
   expect(live([...flap, due, opened, steady], lost)).toMatchObject({ state: 'waiting', attempt: 1 });
 });
 
+verifies('T5', 'does not count the attempt whose session was used before the server lost it', () => {
+  const lost = live([wanted, opened, dropped]);
+  const [used, unused] = [{ ...dropped, lostSession: 'used' } as const, { ...dropped, lostSession: 'unused' } as const];
+  const loseUsed = Array.from({ length: 10 }, () => [due, opened, used]).flat();
+  expect(live(loseUsed, lost)).toMatchObject({ state: 'waiting', attempt: 1, of: 3 });
+  expect(live([due, opened, dropped, ...loseUsed], lost)).toMatchObject({ state: 'waiting', attempt: 2, of: 3 });
+  const loseUnused = Array.from({ length: 3 }, () => [due, opened, unused]).flat();
+  expect(live(loseUnused, lost)).toMatchObject({ state: 'failed', attempt: 3, of: 3 });
+});
+
 verifies('T5', 'leaves a lost server idle until the next call when maxAttempts is 0', () => {
   const never = { ...rules, maxAttempts: 0 };
   expect(live([wanted, opened, dropped], INITIAL_STATE, never)).toEqual({

@@ -1,4 +1,5 @@
 import type { HeddleError } from '../../core/errors.ts';
+import type { LostSession } from '../connection.ts';
 
 /** How a lost server is reconnected. */
 export interface ReconnectRules {
@@ -40,7 +41,13 @@ export type StateEvent =
   | { readonly kind: 'opened' }
   | { readonly kind: 'refused'; readonly error: HeddleError; readonly mayTryAgain: boolean; readonly at: number }
   | { readonly kind: 'auth-needed'; readonly error: HeddleError; readonly at: number }
-  | { readonly kind: 'dropped'; readonly error: HeddleError; readonly upMs: number; readonly at: number }
+  | {
+      readonly kind: 'dropped';
+      readonly error: HeddleError;
+      readonly upMs: number;
+      readonly at: number;
+      readonly lostSession?: LostSession;
+    }
   /** The refusal that needed a sign-in has ended: by a newer credential, or after its time. */
   | { readonly kind: 'signed-in' }
   | { readonly kind: 'retry-due' }
@@ -137,10 +144,14 @@ function drop(
 ): Transition {
   const { error, upMs, at } = lost;
   if (of === 0) return to({ state: 'idle', reason: error.message, spent: 0 });
-  const spent = upMs >= STEADY_MS ? 0 : state.spent;
+  const spent = upMs >= STEADY_MS ? 0 : Math.max(0, state.spent - uncounted(lost));
   if (spent >= of) return to({ state: 'failed', error, at, attempt: of, of, spent });
   return to({ state: 'waiting', error, attempt: spent + 1, of, spent }, 'wait');
 }
+
+// The attempt that opened a session is not counted if the session was used: the server works, and forgets sessions.
+const uncounted = (lost: Of<'dropped' | 'probe-missed'>): number =>
+  lost.kind === 'dropped' && lost.lostSession === 'used' ? 1 : 0;
 
 // A server that hangs keeps its connection open, so it is closed after 4 missed probes.
 function missProbe(state: In<'connected'>, event: Of<'probe-missed'>, rules: ReconnectRules): Transition {

@@ -9,7 +9,7 @@ import type { CapabilityLists } from './capability-lists.ts';
 import { noSharedConnection, unwanted, withConnectDeadline } from './connect-deadline.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
 import { drainingConnections } from './draining.ts';
-import { connectionDropped, type Health, watchHealth } from './health.ts';
+import { type Health, lossOf, watchHealth } from './health.ts';
 import type { ServerPlan } from './plan-server.ts';
 import { privateConnector } from './private/private-connector.ts';
 import { type RetryTimer, retryTimer } from './retry-timer.ts';
@@ -236,7 +236,7 @@ export class Server {
     connection.closed.then(() => {
       if (this.#shared !== shared) return;
       this.#detach();
-      this.#on({ kind: 'dropped', error: connectionDropped(this.name), upMs: clock() - shared.openedAt, at: clock() });
+      this.#on({ kind: 'dropped', ...lossOf(connection), upMs: clock() - shared.openedAt, at: clock() });
     });
     return connection;
   }

@@ -8,7 +8,13 @@ import { UNDECLARED_COMPLETION_VERSION } from '../../wire/mcp.ts';
 import { Peer } from '../../wire/peer.ts';
 import type { Transport } from '../../wire/transport.ts';
 import { completeResult } from '../call-request.ts';
-import { type Agreement, CAPABILITY_OF, type Connection, type ConnectOptions } from '../connection.ts';
+import {
+  type Agreement,
+  CAPABILITY_OF,
+  type Connection,
+  type ConnectOptions,
+  type LostSession,
+} from '../connection.ts';
 import { openServerRequests, type ServerRequests } from '../elicitation/server-requests.ts';
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
 import { isSignInNeeded, toConnectFailure, toFailure } from '../failure.ts';
@@ -26,6 +32,8 @@ export interface OpenConnectionOptions extends ConnectOptions {
   readonly transport: Transport;
   readonly onLegacyVersion?: (version: string) => void;
   readonly stderrTail?: () => string;
+  /** Tests whether the transport closed because the server no longer knew the session. */
+  readonly hasLostSession?: () => boolean;
   /** Returns how the server process ended; undefined while it runs, and for transports without a process. */
   readonly ending?: () => string | undefined;
 }
@@ -82,7 +90,8 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
     serverCapabilities = agreement.capabilities;
     agreed = agreement;
     const ttls = listTtls({ agreement, onNotification: options.onNotification });
-    const list = lister({ peer, agreement, ttls }, options);
+    const session = sessionUse(options.hasLostSession);
+    const list = lister({ peer, agreement, ttls, session }, options);
     if (agreement.era === 'modern') {
       const listTools = (during: AbortSignal) => {
         options.onNotification('notifications/tools/list_changed', {}); // The catalog has the old list, too.
@@ -91,7 +100,7 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
       calls = modernCalls({ peer, server, capabilities, serverRequests, listTools });
     }
     changes = followChanges(peer, { server, agreement, onNotification: options.onNotification });
-    return toConnection({ peer, agreement, calls, changes, ttls, list, log }, options);
+    return toConnection({ peer, agreement, calls, changes, ttls, session, list, log }, options);
   } catch (thrown) {
     changes?.close();
     await peer.close();
@@ -105,12 +114,13 @@ interface Parts {
   readonly calls: ProtocolCalls;
   readonly changes: ChangeSource;
   readonly ttls: ListTtls;
+  readonly session: SessionUse;
   readonly list: Connection['list'];
   readonly log: ConnectionLog;
 }
 
 function toConnection(
-  { peer, agreement, calls, changes, ttls, list, log }: Parts,
+  { peer, agreement, calls, changes, ttls, session, list, log }: Parts,
   options: OpenConnectionOptions,
 ): Connection {
   const { server, urlTransport, stderrTail = () => '' } = options;
@@ -136,7 +146,7 @@ function toConnection(
   function send(call: ResolvedCall): Promise<Result> {
     hasSentCall = true;
     const levelSet = log.beforeCall(call);
-    return (levelSet ? sendAfterLevel(levelSet, call) : calls.send(call)).catch(fail);
+    return (levelSet ? sendAfterLevel(levelSet, call) : calls.send(call)).then(session.use, fail);
   }
 
   return {
@@ -144,6 +154,7 @@ function toConnection(
     agreement,
     ...(urlTransport && { urlTransport }),
     list,
+    lostSession: session.lost,
     refreshExpiredLists: ttls.notifyExpired,
     closed: peer.closed,
     stderrTail,
@@ -176,6 +187,23 @@ function toConnection(
   };
 }
 
+interface SessionUse {
+  /** Notes a response in the session, and returns it. */
+  use<T>(response: T): T;
+  readonly lost: Connection['lostSession'];
+}
+
+function sessionUse(hasLostSession = () => false): SessionUse {
+  let use: LostSession = 'unused';
+  return {
+    use(response) {
+      use = 'used';
+      return response;
+    },
+    lost: () => (hasLostSession() ? use : undefined),
+  };
+}
+
 /** Ignores a failed `logging/setLevel`, except a lost session, which is rethrown. */
 async function setLevel(peer: Peer, level: string): Promise<void> {
   try {
@@ -196,10 +224,10 @@ const mayComplete = ({ capabilities, protocolVersion }: Agreement) =>
 const noSuggestions = async (server: string): Promise<Result> =>
   completeResult(server, { completion: { values: [] } }, performance.now());
 
-type Listing = Pick<Parts, 'peer' | 'agreement' | 'ttls'>;
+type Listing = Pick<Parts, 'peer' | 'agreement' | 'ttls' | 'session'>;
 
 function lister(
-  { peer, agreement, ttls }: Listing,
+  { peer, agreement, ttls, session }: Listing,
   { server, transport, timeoutMs }: OpenConnectionOptions,
 ): Connection['list'] {
   const { era, capabilities } = agreement;
@@ -210,7 +238,7 @@ function lister(
     if (!capabilities[CAPABILITY_OF[kind]]) return [];
     try {
       const onTtl = (ttlMs: unknown) => ttls.record(kind, ttlMs);
-      const items = await listAllPages(peer, { server, kind, signal, timeoutMs, onTtl });
+      const items = session.use(await listAllPages(peer, { server, kind, signal, timeoutMs, onTtl }));
       return kind === 'tools' && checksHeaders ? items.filter(isLegal) : items;
     } catch (thrown) {
       throw toFailure(server, thrown);

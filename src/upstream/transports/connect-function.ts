@@ -68,6 +68,7 @@ function toConnection(server: string, { tools, call: run }: FunctionServer, endW
     hasSentCall: () => hasSentCall,
     inFlight: () => running.size,
     dropped: () => ({ malformed: 0, unknown: 0, stale: 0 }),
+    lostSession: () => undefined,
     stderrTail: () => '',
     close,
     async drain() {

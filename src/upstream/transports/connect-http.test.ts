@@ -116,6 +116,17 @@ verifies('T5', 'drops the line when the server has forgotten its session, and sa
   await expect((await connect(url)).send(toolCall('echo'))).resolves.toMatchObject({ kind: 'complete' });
 });
 
+verifies('T5', 'tells a lost session in which a call had succeeded from one without any', async () => {
+  const { url, restart } = await forgetfulServer();
+  const [used, unused, closed] = [await connect(url), await connect(url), await connect(url)];
+  await used.send(toolCall('echo'));
+  await unused.list('tools', new AbortController().signal); // The server declares no tools, so no request is sent.
+  await closed.close();
+  restart();
+  for (const one of [used, unused]) await expect(one.send(toolCall('echo'))).rejects.toThrow('the session');
+  expect([used, unused, closed].map((one) => one.lostSession())).toEqual(['used', 'unused', undefined]);
+});
+
 verifies('A1', 'says that a server wants a credential, and gives it the one that is configured', async () => {
   const { url } = await started(
     listen((request, response) => {

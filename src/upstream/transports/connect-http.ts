@@ -4,7 +4,7 @@ import { MODERN_VERSION } from '../../wire/mcp.ts';
 import type { Connect, Connection, ConnectOptions } from '../connection.ts';
 import { openConnection } from '../protocol/open-connection.ts';
 import { connectSse } from './connect-sse.ts';
-import { checkAddress } from './http-failure.ts';
+import { checkAddress, SESSION_LOST } from './http-failure.ts';
 import type { HttpPool } from './http-pool.ts';
 
 /** The statuses of a POST after which the MCP specification has a client try HTTP+SSE. */
@@ -43,7 +43,9 @@ const streamableHttp =
     const { server, credential } = options;
     const transport = new HttpClientTransport({ server, url, dispatcher, headers, credential, maxMessageBytes });
     const onLegacyVersion = (version: string) => transport.setProtocolVersion(version);
-    const opened = { ...options, transport, onLegacyVersion, stderrTail: () => transport.closeReason() };
+    const stderrTail = () => transport.closeReason();
+    const hasLostSession = () => transport.closeReason() === SESSION_LOST;
+    const opened = { ...options, transport, onLegacyVersion, stderrTail, hasLostSession };
     return openConnection({ ...opened, urlTransport: 'http' }).catch((thrown) => {
       const error = HeddleError.from(thrown);
       // A server that has accepted a POST speaks Streamable HTTP.

@@ -1,6 +1,7 @@
 import type { Connect } from '../connection.ts';
 import { openConnection } from '../protocol/open-connection.ts';
 import type { RemoteAddress } from './connect-ws.ts';
+import { SESSION_LOST } from './http-failure.ts';
 import type { HttpPool } from './http-pool.ts';
 
 /** Connects to a remote server over HTTP+SSE of 2024-11-05. */
@@ -27,6 +28,7 @@ export function connectSse({ url: address, headers, maxMessageBytes }: RemoteAdd
       transport,
       onLegacyVersion,
       stderrTail: () => transport.closeReason(),
+      hasLostSession: () => transport.closeReason() === SESSION_LOST,
     });
   };
 }

@@ -165,7 +165,8 @@ export function waitBeforeRetry(
   return waitMs !== undefined && performance.now() + waitMs < deadlineAt ? waitMs : undefined;
 }
 
-const wantedWait = ({ status, headers }: Pick<ResponseHead, 'status' | 'headers'>): number | undefined =>
+/** Returns the delay of `Retry-After` in a response with the status 429 or 503. */
+export const wantedWait = ({ status, headers }: Pick<ResponseHead, 'status' | 'headers'>): number | undefined =>
   status === 429 || status === 503 ? waitOf(one(headers['retry-after'])) : undefined;
 
 /** Parses `Retry-After` (seconds or a date) to milliseconds between 0 and one minute. */

@@ -266,7 +266,9 @@ export class HttpClientTransport extends RemoteTransport {
 
   #listen(): Promise<void> {
     const open = (lastEventId: string | undefined) => this.#openStream(() => this.#exchange(undefined), lastEventId);
-    return keepGetStream({ open, retryMs: this.#options.retryMs ?? RETRY_MS, signal: this.#closing.signal });
+    const onNotFound = () => this.sessionId && this.#open.size === 0 && this.#loseSession(); // Requests in flight end first.
+    const { retryMs = RETRY_MS } = this.#options;
+    return keepGetStream({ open, onNotFound, retryMs, signal: this.#closing.signal });
   }
 
   #refused(head: ResponseHead, requestId: number | undefined): void {

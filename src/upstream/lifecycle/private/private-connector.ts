@@ -75,7 +75,8 @@ function followPrivate(of: ConnectionUser, connection: Connection, connector: Pr
   });
   const { listed } = feed;
   if (capabilitySet !== 0 && isFresh()) {
-    capabilityLists.begin(capabilitySet, { listed, closed: connection.closed, isFresh });
+    const hasLostSession = () => connection.lostSession() !== undefined;
+    capabilityLists.begin(capabilitySet, { listed, closed: connection.closed, isFresh, hasLostSession });
   }
   return feed;
 }
