@@ -1,6 +1,7 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Time } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
+import { stderrReason } from '../transports/stderr-reason.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
 
@@ -77,14 +78,19 @@ async function probe(connection: Connection, { timer, clock }: Time, upMs: () =>
   }
 }
 
-const lost = (server: string, message: string) =>
-  new UpstreamError('UPSTREAM_FAILED', message, {
-    delivered: 'no',
-    fix: `Run \`heddle doctor ${server}\` to see why.`,
-  });
+const lost = (server: string, message: string, fix = `Run \`heddle doctor ${server}\` to see why.`) =>
+  new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', fix });
 
-/** The error of a connection that ended without a request from here. */
-export const connectionDropped = (server: string) => lost(server, `The connection to ${server} dropped.`);
+/** Returns the error of a connection that ended without a request from here: how its process ended, or why it closed. */
+export function connectionDropped({ server, ending, stderrTail }: Connection): UpstreamError {
+  const end = ending?.();
+  const reason = stderrReason(stderrTail());
+  const dropped = `The connection to ${server} dropped`;
+  if (end === undefined) return lost(server, reason === '' ? `${dropped}.` : `${dropped}. ${reason}`);
+  // A new process may run well, so that `heddle doctor` finds nothing.
+  const fix = 'Run its command by hand to see what it prints.';
+  return lost(server, `${dropped}: ${end}.${reason === '' ? '' : ` Its stderr: ${reason}`}`, fix);
+}
 
 /** The error of a connection that is open but answers no probe. */
 const connectionHung = (server: string) => lost(server, `${server} stopped answering, so its connection was closed.`);

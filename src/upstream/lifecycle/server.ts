@@ -236,7 +236,7 @@ export class Server {
     connection.closed.then(() => {
       if (this.#shared !== shared) return;
       this.#detach();
-      this.#on({ kind: 'dropped', error: connectionDropped(this.name), upMs: clock() - shared.openedAt, at: clock() });
+      this.#on({ kind: 'dropped', error: connectionDropped(connection), upMs: clock() - shared.openedAt, at: clock() });
     });
     return connection;
   }
