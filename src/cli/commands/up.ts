@@ -100,7 +100,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   let following: Promise<void> | undefined;
   try {
     const other = await findGateway(home, { report: notice });
-    if (other) notice(`Another gateway is running at ${other.url}; other commands keep using that one.`);
+    if (other) notice(otherGateway(other));
     else await announceGateway(home, note);
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome({ url, token, example: await exampleCall(heddle) });
@@ -122,6 +122,9 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     clearTimeout(late);
   }
 }
+
+const otherGateway = ({ url, project, config = project }: RunningGateway) =>
+  `Another gateway is running at ${url} for ${config}. Commands use that one if they have its configuration, and never this one.`;
 
 function noticeDrain(): void {
   const seconds = DRAIN_MS / 1000;
