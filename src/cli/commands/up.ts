@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -174,7 +176,11 @@ async function exampleCall(heddle: Heddle): Promise<string> {
   const isThere = servers.some(
     ({ name, scope, state }) => name === FILES && scope === 'builtin' && state !== 'disabled',
   );
-  return isThere ? `\n  ${ownCommand(process.env).command} call ${FILES}.fs_read_file path=README.md` : '';
+  if (!isThere) return '';
+  const { projectFolder, settings } = heddle.configuration(localCaller());
+  const [folder = projectFolder] = settings.builtins.filesystem.allowedPaths;
+  const example = existsSync(join(folder, 'README.md')) ? 'fs_read_file path=README.md' : 'fs_list_directory path=.';
+  return `\n  ${ownCommand(process.env).command} call ${FILES}.${example}`;
 }
 
 interface Welcome {
