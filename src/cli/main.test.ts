@@ -23,3 +23,10 @@ it('recommends no `npx heddle` in the help: that package is of another author', 
     expect(stdout).not.toContain('npx');
   }
 });
+
+it('says that the value of a secret is never shown', async () => {
+  const { heddle } = await deskWith();
+  const { code, stderr } = await heddle(['secret', 'get', 'github.TOKEN']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('The value of a secret is never shown.')]);
+  expect(stderr).toContain('fix: Run `heddle secret list` to see the names.');
+});
