@@ -14,3 +14,19 @@ it('names an unknown option as it was typed', async () => {
   expect((await heddle(['list', 'tools', '-j'])).stderr).toContain('There is no option -j.');
   expect((await heddle(['list', 'tools', '--jsn'])).stderr).toMatch(/There is no option --jsn\..*Did you mean --json/s);
 });
+
+it('recommends no `npx heddle` in the help: that package is of another author', async () => {
+  const { heddle } = await deskWith();
+  for (const command of ['serve', 'builtin']) {
+    const { stdout } = await heddle([command, '--help']);
+    expect(stdout).toContain(`"command": "heddle", "args": ["${command}"`);
+    expect(stdout).not.toContain('npx');
+  }
+});
+
+it('says that the value of a secret is never shown', async () => {
+  const { heddle } = await deskWith();
+  const { code, stderr } = await heddle(['secret', 'get', 'github.TOKEN']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('The value of a secret is never shown.')]);
+  expect(stderr).toContain('fix: Run `heddle secret list` to see the names.');
+});

@@ -68,6 +68,8 @@ export interface Connection {
   dropped(): DroppedCounts;
   /** Returns the end of the server's stderr, or why a remote connection closed. */
   stderrTail(): string;
+  /** Describes how the server process ended; undefined while it runs, and absent without a process. */
+  readonly ending?: () => string | undefined;
 }
 
 export interface ConnectOptions {

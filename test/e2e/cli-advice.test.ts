@@ -71,6 +71,23 @@ it('suggests `list tools` when only a server is named', async () => {
   expect(stderr).toContain('heddle list tools --server odd');
 });
 
+verifies('L5', 'suggests `list tools` of the same ad-hoc server when no tool is named', async () => {
+  const { heddle } = project();
+  const fixOf = async (...words: string[]) => {
+    const { code, stderr } = await heddle(['call', ...words]);
+    expect(code).toBe(2);
+    return stderr.split('\n').find((line) => line.startsWith('  fix: '));
+  };
+  const url = 'http://localhost:3001/mcp';
+  expect(await fixOf(url)).toBe(`  fix: Run \`heddle list tools ${url}\` to see them.`);
+  expect(await fixOf('--', 'node', 'a server.js')).toContain(
+    "Run `heddle list tools -- node 'a server.js'` to see them",
+  );
+  expect(await fixOf('--', 'node', 'x.js', '::')).toContain('Run `heddle list tools -- node x.js` to see them');
+  expect(await fixOf('--', 'node', 'x.js', '--api-key', 'hidden')).not.toContain('hidden');
+  expect(await fixOf('--')).toContain('heddle call -- npx');
+});
+
 /** Starts an HTTP server that answers every request with this status and records the authorization headers. */
 async function answering(status: number) {
   const seen: (string | undefined)[] = [];

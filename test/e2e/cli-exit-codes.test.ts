@@ -9,6 +9,7 @@ import { until } from '../until.ts';
 import { project, SERVERS } from './heddle-command.ts';
 
 const ODD = join(SERVERS, 'odd-tools.mjs');
+const FAULTY = join(SERVERS, 'faulty-stdio.mjs');
 
 function configured(entry: object = {}, more: object = {}) {
   const odd = { command: process.execPath, args: [ODD], ...entry };
@@ -134,3 +135,28 @@ describe('the exit code of heddle call', () => {
     await until('nothing is left', () => carriersOf(mark).length === 0);
   });
 });
+
+for (const [signal, ...args] of [
+  ['SIGINT', 'list', 'servers', '--check'],
+  ['SIGTERM', 'doctor'],
+  ['SIGINT', 'doctor', 'slow'],
+] as const) {
+  verifies(
+    'L4',
+    `exits with 130 after ${signal} during heddle ${args.join(' ')}, without a partial report`,
+    async () => {
+      const mark = `HEDDLE_E2E=${process.pid}.${args.join('.')}`;
+      const [name = '', value = ''] = mark.split('=');
+      const slow = { command: process.execPath, args: [FAULTY, 'hang=initialize'], env: { [name]: value } };
+      const { heddle } = project({ 'heddle.json': { mcpServers: { slow } } });
+      const outcome = await heddle(args, {
+        async meanwhile(child) {
+          await until('the server runs', () => carriersOf(mark).length > 0);
+          child.kill(signal);
+        },
+      });
+      expect([outcome.code, outcome.stdout]).toEqual([130, '']);
+      expect(outcome.stderr).toContain('CALL_CANCELLED: The check was cancelled.');
+    },
+  );
+}

@@ -43,17 +43,18 @@ verifies('C12', 'shows values that are no secrets in the diff of an import, on a
 });
 
 verifies('L6', 'advertises the built-in file tools only while no other server has their name', async () => {
-  const example = 'heddle call filesystem.fs_read_file';
+  const example = 'heddle call filesystem.fs_';
   const welcomeOf = async (one: Project) => {
     const up = await terminal(one, ['up', '--port', '0'], WIDE);
     await up.type('Ctrl-C stops it.', '\x03');
     await up.ended();
     return up.screen();
   };
-  expect(await welcomeOf(project())).toContain(example);
+  expect(await welcomeOf(project({ 'README.md': '# Hello' }))).toContain(`${example}read_file path=README.md`);
+  expect(await welcomeOf(project())).toContain(`${example}list_directory path=.`);
   const replaced = project({ 'heddle.json': CURSOR });
   const welcome = await welcomeOf(replaced);
   expect(welcome).toContain('heddle list tools');
   expect(welcome).not.toContain(example);
-  expect((await replaced.heddle(['--help'])).stdout).not.toContain('fs_read_file');
+  expect((await replaced.heddle(['--help'])).stdout).not.toContain('filesystem.fs_');
 });

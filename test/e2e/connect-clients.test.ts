@@ -64,6 +64,7 @@ verifies(
     expect(connected.stdout).toContain(`Connected: Cursor uses ${up.url}.`);
     expect(connected.stdout).toContain('Its key is connect-cursor (role user)');
     expect(connected.stderr).toContain(`Other users of this machine can read ${path(CURSOR)}, which has a key now.`);
+    expect(connected.stderr).toContain(`\`chmod 600 ${path(CURSOR)}\` changes that.`);
     const { url, headers } = writtenEntry('cursor', bytes(CURSOR)) as {
       url: string;
       headers: { Authorization: string };

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../requirements.ts';
+import { until } from '../until.ts';
 import { project } from './heddle-command.ts';
 
 const TOKEN = 'the-token-of-the-owner';
@@ -45,4 +46,16 @@ describe('a gateway.json whose port belongs to another process', () => {
     expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject({ url: running.url, pid: running.pid });
     expect(existsSync(heard) ? readFileSync(heard, 'utf8') : '').not.toContain(TOKEN);
   });
+});
+
+verifies('L7', 'names the folder of another gateway, and says which commands use it', async () => {
+  const first = project({ 'heddle.json': {} });
+  const { url } = await first.up();
+  const second = project({ 'heddle.json': {} });
+  const { stderr } = await second.up(['--port', '0'], { HEDDLE_HOME: first.home });
+  const folder = realpathSync(first.folder);
+  await until('the notice is printed', () => stderr().includes('Another gateway'));
+  expect(stderr().replace(/\s+/g, ' ')).toContain(
+    `Another gateway is running at ${url} for ${folder}. Commands use that one if they have its configuration, and never this one.`,
+  );
 });

@@ -46,7 +46,7 @@ verifies('T2', 'a program gets every state change of a server', async () => {
   expect(events().slice(3)).toEqual(['disconnected', 'pending', 'pending', 'connected']);
   expect(told.find(({ detail }) => detail.event === 'disconnected')?.detail).toMatchObject({
     attempt: [1, 3],
-    reason: 'The connection to odd dropped.',
+    reason: 'The connection to odd dropped: it exited with code 4.',
     retryAt: expect.any(Number),
   });
   await heddle.close();
@@ -62,7 +62,10 @@ verifies('F1', 'a server that exits on every call becomes failed, and no process
     await expect(heddle.call('odd.exit')).rejects.toMatchObject(failed);
     return (await statusOf(heddle)).state === 'failed';
   });
-  expect(await statusOf(heddle)).toMatchObject({ attempt: [2, 2], reason: 'The connection to odd dropped.' });
+  expect(await statusOf(heddle)).toMatchObject({
+    attempt: [2, 2],
+    reason: 'The connection to odd dropped: it exited with code 4.',
+  });
   expect(events().filter((event) => event === 'connected')).toHaveLength(3);
   await until('no process is left', () => running() === 0);
 });

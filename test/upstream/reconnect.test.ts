@@ -1,8 +1,11 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import type { StdioEntry } from '../../src/config/schema/schema.ts';
 import { UpstreamError } from '../../src/core/errors.ts';
+import { openWatchdog } from '../../src/process/watchdog.ts';
 import type { Connect } from '../../src/upstream/connection.ts';
-import { serverOf, tinyServer } from '../../src/upstream/fixtures.ts';
+import { entryOf, serverOf, tinyServer } from '../../src/upstream/fixtures.ts';
 import { connectInMemory } from '../../src/upstream/transports/connect-in-memory.ts';
+import { connectStdio } from '../../src/upstream/transports/connect-stdio.ts';
 import { verifies } from '../requirements.ts';
 import { until } from '../until.ts';
 
@@ -116,4 +119,44 @@ verifies('T5', 'leaves no timer when it is closed while it waits for the next at
   expect(time.timers()).toBe(1);
   await server.close();
   expect([attempts.length, time.timers(), events.at(-1)]).toEqual([1, 0, 'closed']);
+});
+
+/** A stdio server that answers every request, and ends with code 9 after the notification `crash`. */
+const CRASHES = `
+  require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line);
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'x', version: '1' } };
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result: hello }));
+    if (method === 'crash') process.stderr.write('Error: license expired\\n', () => process.exit(9));
+  });
+`;
+
+verifies('T2', 'reports how a server ended between two calls, and what it printed', async () => {
+  const watchdog = openWatchdog();
+  onTestFinished(() => watchdog.close());
+  const entry = entryOf<StdioEntry>({ command: process.execPath, args: ['-e', CRASHES] });
+  const { server } = serverOf(tinyServer(), { connect: connectStdio(entry, watchdog) });
+  const connection = await server.connect(signal);
+  await connection.notify('crash', {}, signal);
+  await until('it has noticed', () => server.connection === undefined);
+  expect(server.status).toMatchObject({
+    reason: 'The connection to demo dropped: it exited with code 9. Its stderr: Error: license expired',
+    fix: 'Run its command by hand to see what it prints.',
+  });
+});
+
+verifies('T2', 'reports why a remote connection closed', async () => {
+  const tiny = tinyServer();
+  const connect: Connect = async (options) => {
+    const connection = await connectInMemory(tiny.serve)(options);
+    return { ...connection, stderrTail: () => 'It ended its stream.' };
+  };
+  const { server } = serverOf(tiny, { connect });
+  await server.connect(signal);
+  await tiny.transports[0]?.close();
+  await until('it has noticed', () => server.connection === undefined);
+  expect(server.status).toMatchObject({
+    reason: 'The connection to demo dropped. It ended its stream.',
+    fix: 'Run `heddle doctor demo` to see why.',
+  });
 });

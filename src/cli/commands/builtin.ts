@@ -18,7 +18,7 @@ export const builtin: Command = {
     'heddle builtin filesystem . --read-only',
     "heddle builtin database --connection 'shop=postgres://reader:${PASSWORD}@db.example.com/shop'",
     'heddle builtin database --connection notes=sqlite:notes.db',
-    '{ "mcpServers": { "files": { "command": "npx", "args": ["heddle", "builtin", "filesystem", "/srv/docs"] } } }',
+    '{ "mcpServers": { "files": { "command": "heddle", "args": ["builtin", "filesystem", "/srv/docs"] } } }',
   ],
   options: {
     'read-only': { type: 'boolean', help: 'Leave out the tool that writes files' },

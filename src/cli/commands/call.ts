@@ -95,8 +95,9 @@ async function readTarget(input: Input): Promise<CallTarget> {
   }
   const named = splitName(call);
   if (named === undefined) {
+    const { listToolsFix } = await import('../input/ad-hoc-server.ts');
     throw new HeddleError('USAGE_INVALID', 'No tool to call was given.', {
-      fix: 'Run `heddle list tools` to see them.',
+      fix: listToolsFix(server ? positionals.slice(0, 1) : []),
     });
   }
   return server ? { first: named.first, words: call.slice(1), server } : named;

@@ -1,5 +1,5 @@
 import { editTargets } from '../../config/edit/edit-scopes.ts';
-import { type ApplicationName, HOSTS } from '../../config/hosts/hosts.ts';
+import { type ApplicationName, HOST_NAMES } from '../../config/hosts/hosts.ts';
 import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
@@ -50,9 +50,9 @@ export const connect: Command = {
 };
 
 function readApplication(word: string): ApplicationName {
-  const host = readHost(word);
+  const applications = HOST_NAMES.filter((name) => name !== 'registry');
+  const host = readHost(word, applications);
   if (host !== 'registry') return host;
-  const applications = Object.keys(HOSTS).filter((name) => name !== 'registry');
   throw new HeddleError('USAGE_INVALID', 'The registry is no application that could be connected.', {
     fix: `Use one of ${applications.join(', ')}.`,
   });

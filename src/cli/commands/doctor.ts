@@ -4,7 +4,7 @@ import type { ApprovalCount } from '../../core/records/approval-count.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { untilInterrupted } from '../input/interrupt.ts';
+import { requireUninterrupted, untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { approvalsOf, describeApprovals } from '../print/print-approvals.ts';
 import { printJson } from '../print/print-json.ts';
@@ -29,7 +29,8 @@ export const doctor: Command = {
     if (process.stderr.isTTY) process.stderr.write('Connecting …\r');
     const by = localCaller();
     const findings = await withHeddle(openOptions(input), async (heddle) => {
-      const found = await heddle.doctor(by, server, signal);
+      // An abort ends some checks with an error of their own.
+      const found = await heddle.doctor(by, server, signal).finally(() => requireUninterrupted(signal));
       const counts = approvalsOf(await heddle.approvalCounts(by), server).filter(
         ({ needApproval }) => needApproval > 0,
       );

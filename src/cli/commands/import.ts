@@ -18,6 +18,8 @@ import { notice, print } from '../print/print-line.ts';
 import { printProblems } from '../print/print-problems.ts';
 import { printTable } from '../print/print-table.ts';
 
+const NO_SERVERS = 'No other host on this machine has servers to import.';
+
 export const importServers: Command = {
   summary: 'Show the servers that other hosts have, and take them over with --write.',
   usage: 'heddle import [host [name …]]',
@@ -98,7 +100,7 @@ function overview(
       .map(({ name }) => name)
       .join(', ');
   const shown = found.filter(({ servers }) => Object.keys(servers).length > 0);
-  if (shown.length === 0) print('No other host on this machine has servers to import.');
+  if (shown.length === 0) print(NO_SERVERS);
   else {
     const rows = shown.map((one) => [
       one.host,
@@ -118,7 +120,7 @@ function overview(
 
 function showServers(candidates: readonly Candidate[], host: HostName | undefined): void {
   if (candidates.length === 0) {
-    notice(`${host ? HOSTS[host].title : 'No other host'} has no servers here to import.`);
+    notice(host ? `${HOSTS[host].title} has no servers here to import.` : NO_SERVERS);
     return;
   }
   const rows = candidates.map(({ name, state, entry, found }) => [name, state, found.host, runs(entry), found.file]);

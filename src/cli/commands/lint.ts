@@ -1,8 +1,7 @@
-import { HeddleError } from '../../core/errors.ts';
 import type { LintReport, WorkflowSummary } from '../../core/records/workflow.ts';
 import type { WorkflowChoice } from '../../core/records/workflow-api.ts';
 import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { untilInterrupted } from '../input/interrupt.ts';
+import { requireUninterrupted, untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice } from '../print/print-line.ts';
@@ -35,7 +34,7 @@ export const lint: Command = {
       const all: { readonly report: LintReport; readonly file?: string }[] = [...(every?.code ?? [])];
       for (const choice of every?.chosen ?? given) {
         const one = await resolveCodeFile(choice, { known, untrusted: () => untrustedWorkflows(input) });
-        if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
+        requireUninterrupted(signal);
         const report = await workflows.lint(by, one, signal).catch(async (thrown) => {
           throw typeof one === 'string' ? await explainUntrusted(thrown, one, input) : thrown;
         });

@@ -3,7 +3,7 @@ import type { ServerStatus } from '../../core/records/server-status.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Input } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
-import { untilInterrupted } from '../input/interrupt.ts';
+import { requireUninterrupted, untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { printStatement } from '../print/print-line.ts';
@@ -21,6 +21,7 @@ export async function listServers(input: Input): Promise<number> {
   };
   const options = { ...openOptions(input), onProblems };
   const servers = await withRunningHeddle(input, options, (heddle) => statesOf(heddle, input, signal));
+  requireUninterrupted(signal);
   if (input.flag('json')) printJson(servers);
   else {
     const rows = servers.map((one) => [one.name, stateOf(one), one.transport, one.scope, String(one.tools ?? '?')]);

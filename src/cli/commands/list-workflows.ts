@@ -1,3 +1,4 @@
+import type { Problem } from '../../config/config.ts';
 import type { WorkflowSummary } from '../../core/records/workflow.ts';
 import type { Input } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
@@ -20,11 +21,16 @@ const COLUMNS: readonly PrintedColumn<WorkflowSummary>[] = [
 /** Runs `heddle list workflows`. Problems of a workflow are printed to stderr. */
 export function listWorkflows(input: Input): Promise<number> {
   const by = localCaller();
-  return withRunningHeddle(input, { ...catalogOptions(input), onProblems: printFileProblems }, async (heddle) => {
+  let leftOut = false;
+  const onProblems = (problems: readonly Problem[]) => {
+    leftOut = problems.some(({ workflow }) => workflow !== undefined);
+    printFileProblems(problems);
+  };
+  return withRunningHeddle(input, { ...catalogOptions(input), onProblems }, async (heddle) => {
     const found = await heddle.workflows.list(by);
     if (input.flag('json')) printJson(found);
     else if (found.length > 0) printColumns(COLUMNS, found);
-    else
+    else if (!leftOut)
       notice('There is no workflow. Put one in .heddle/workflows/<name>.yaml, or run a file: `heddle run flow.yaml`.');
     for (const { problems, name } of found) printWorkflowProblems(problems, name, process.stderr);
     return 0;

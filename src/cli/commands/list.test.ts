@@ -32,3 +32,12 @@ verifies('C10', 'prints a list and a notice when a broken file may have had more
   expect(stderr).toMatch(/^config error: .*heddle\.json:1:\d+: .*is not valid JSON/);
   expect(stderr).toContain(`Entries of ${path('project/heddle.json')} may be missing here: the file has an error.\n`);
 });
+
+verifies('L5', '`list workflows` does not say that there is no workflow when one is untrusted', async () => {
+  const { heddle } = await deskWith({ 'project/.heddle/workflows/flow.yaml': 'heddle: 1\nsteps: []\n' });
+  const { stderr } = await heddle(['list', 'workflows']);
+  expect(stderr).toContain('untrusted');
+  expect(stderr).not.toContain('There is no workflow');
+  const empty = await deskWith();
+  expect((await empty.heddle(['list', 'workflows'])).stderr).toContain('There is no workflow. Put one in');
+});

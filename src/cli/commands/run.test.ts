@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { workflowDesk } from '../../../test/cli/workflow-desk.ts';
 import { verifies } from '../../../test/requirements.ts';
@@ -93,6 +94,13 @@ describe('heddle run', () => {
       expect((await heddle(['approvals'])).stderr).toContain('No approval is pending.');
     },
   );
+
+  verifies('W6', 'names the file as given in the advice to lint it', async () => {
+    const { heddle, path } = await workflowDesk({});
+    await writeFile(path('plain/bad file.yaml'), TYPO);
+    const { stderr } = await heddle(['run', '../plain/bad file.yaml']);
+    expect(stderr.replace(/\s+/g, ' ')).toContain("`heddle lint '../plain/bad file.yaml'` shows all 2 errors.");
+  });
 
   it('explains what to write', async () => {
     const { heddle } = await workflowDesk({ asks: ASKS });

@@ -79,7 +79,7 @@ export const runWorkflowCommand: Command = {
       });
       if (format !== undefined) return exportChart(heddle, by, { workflow, json: input.flag('json') });
       const bound = await bindInput(heddle, by, { workflow, typed, word });
-      return act(heddle, { by, input, workflow, bound });
+      return act(heddle, { by, input, workflow, word, bound });
     });
   },
 };
@@ -122,10 +122,11 @@ interface BoundRun {
   readonly by: Caller;
   readonly input: Input;
   readonly workflow: WorkflowChoice;
+  readonly word: string;
   readonly bound: JsonObject;
 }
 
-async function act(heddle: CommandHeddle, { by, input, workflow, bound }: BoundRun): Promise<number> {
+async function act(heddle: CommandHeddle, { by, input, workflow, word, bound }: BoundRun): Promise<number> {
   const json = input.flag('json');
   if (input.flag('dry-run')) {
     const plan = await heddle.workflows.plan(by, workflow, bound, untilInterrupted());
@@ -136,7 +137,7 @@ async function act(heddle: CommandHeddle, { by, input, workflow, bound }: BoundR
   const timeoutMs = durationOf(input, 'timeout');
   const signal = untilInterrupted();
   // Before an approval is requested or a step has run.
-  const invalid = lintError(await heddle.workflows.lint(by, workflow, signal));
+  const invalid = lintError(await heddle.workflows.lint(by, workflow, signal), word);
   if (invalid) throw invalid;
   const site: RunSite = { heddle, by, json, waitMs: durationOf(input, 'wait-approval') };
   const options = { ...(timeoutMs !== undefined && { timeoutMs }), ...(input.flag('detach') && { detach: true }) };

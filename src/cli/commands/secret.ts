@@ -12,6 +12,8 @@ import { printTable } from '../print/print-table.ts';
 
 const VERBS = { set, list, rm } as const;
 type Verb = keyof typeof VERBS;
+/** Verbs that would print a value. */
+const SHOWS: ReadonlySet<string> = new Set(['get', 'show', 'read']);
 
 export const secret: Command = {
   summary: 'Keep the secrets that configurations name as ${secret:NAME}. Values are never shown.',
@@ -26,6 +28,11 @@ export const secret: Command = {
   async run(input) {
     const [verb = '', ...words] = input.positionals;
     if (Object.hasOwn(VERBS, verb) && input.rest === undefined) return VERBS[verb as Verb](words, input);
+    if (SHOWS.has(verb)) {
+      throw new HeddleError('USAGE_INVALID', 'The value of a secret is never shown.', {
+        fix: 'Run `heddle secret list` to see the names.',
+      });
+    }
     const meant = closest(verb, Object.keys(VERBS));
     throw new HeddleError('USAGE_INVALID', 'Use `heddle secret set`, `list` or `rm`.', {
       ...(meant && { fix: `Did you mean \`heddle secret ${meant}\`?` }),

@@ -15,7 +15,7 @@ export const serve: Command = {
   usage: 'heddle serve --stdio [--profile PROFILE] [--config FILE]',
   examples: [
     'heddle serve --stdio',
-    '{ "mcpServers": { "heddle": { "command": "npx", "args": ["heddle", "serve", "--stdio"] } } }',
+    '{ "mcpServers": { "heddle": { "command": "heddle", "args": ["serve", "--stdio"] } } }',
   ],
   options: {
     stdio: { type: 'boolean', help: 'Use stdin and stdout' },

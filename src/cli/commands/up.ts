@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -100,7 +102,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
   let following: Promise<void> | undefined;
   try {
     const other = await findGateway(home, { report: notice });
-    if (other) notice(`Another gateway is running at ${other.url}; other commands keep using that one.`);
+    if (other) notice(otherGateway(other));
     else await announceGateway(home, note);
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
     else welcome({ url, token, example: await exampleCall(heddle) });
@@ -122,6 +124,9 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     clearTimeout(late);
   }
 }
+
+const otherGateway = ({ url, project, config = project }: RunningGateway) =>
+  `Another gateway is running at ${url} for ${config}. Commands use that one if they have its configuration, and never this one.`;
 
 function noticeDrain(): void {
   const seconds = DRAIN_MS / 1000;
@@ -171,7 +176,11 @@ async function exampleCall(heddle: Heddle): Promise<string> {
   const isThere = servers.some(
     ({ name, scope, state }) => name === FILES && scope === 'builtin' && state !== 'disabled',
   );
-  return isThere ? `\n  ${ownCommand(process.env).command} call ${FILES}.fs_read_file path=README.md` : '';
+  if (!isThere) return '';
+  const { projectFolder, settings } = heddle.configuration(localCaller());
+  const [folder = projectFolder] = settings.builtins.filesystem.allowedPaths;
+  const example = existsSync(join(folder, 'README.md')) ? 'fs_read_file path=README.md' : 'fs_list_directory path=.';
+  return `\n  ${ownCommand(process.env).command} call ${FILES}.${example}`;
 }
 
 interface Welcome {

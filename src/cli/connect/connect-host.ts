@@ -1,5 +1,6 @@
 import { HOSTS } from '../../config/hosts/hosts.ts';
 import type { JsonObject } from '../../core/call.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Input } from '../command.ts';
 import { askYes, canAsk } from '../input/ask.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
@@ -168,7 +169,8 @@ async function printDone({ where }: ConnectState, { record, does, imported, disa
   print(`Connected: ${does}. Restart ${title} to use it.`);
   if (record.key !== undefined) print(`Its key is ${record.key} (role user); \`heddle key list\` shows it.`);
   if (record.key !== undefined && (await isReadableByOthers(where.file))) {
-    notice(`Other users of this machine can read ${where.file}, which has a key now. \`chmod 600\` changes that.`);
+    const chmod = quoteCommand(['chmod', '600', where.file]);
+    notice(`Other users of this machine can read ${where.file}, which has a key now. \`${chmod}\` changes that.`);
   }
   print(
     `As it was: ${record.existed ? record.backup : 'there was no file'}. To undo: heddle connect ${where.host} --undo`,

@@ -22,7 +22,7 @@ export async function explainUnknown<T>({ servers }: Config, name: string, searc
     if (!BUILTINS.has(name)) throw thrown;
     throw new HeddleError('NAME_UNKNOWN', `\`${name}\` comes with Heddle and is in no file.`, {
       cause: thrown,
-      fix: `Set \`builtins.${name}.enabled\` in heddle.json.`,
+      fix: `Set \`builtins.${name}.enabled\` to false in heddle.json to disable it, or to true to enable it.`,
     });
   }
 }

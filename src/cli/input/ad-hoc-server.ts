@@ -1,5 +1,7 @@
-import type { JsonObject } from '../../core/call.ts';
+import { previewValue } from '../../config/edit/preview.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Input } from '../command.ts';
 import { nameOfCommand, nameOfUrl } from '../edit/derive-name.ts';
 import { headersOf } from './read-pairs.ts';
@@ -10,16 +12,25 @@ export interface AdHocServer {
   readonly entry: JsonObject;
 }
 
+const EXAMPLE = 'Write for example: heddle call -- npx -y @modelcontextprotocol/server-everything :: echo message=hi';
+
+/** Returns the fix of a call without a tool: the command that lists the tools of its server. Secrets are redacted. */
+export function listToolsFix(server: readonly string[]): string {
+  const shown = (previewValue(server) as readonly Json[]).map(String);
+  return `Run \`${quoteCommand(['heddle', 'list', 'tools', ...shown])}\` to see them.`;
+}
+
 /** Splits `npx -y server-everything :: echo message=hi` into the server's command and the call. */
 export function splitCommand(words: readonly string[]): {
   readonly server: AdHocServer;
   readonly call: readonly string[];
 } {
   const at = words.indexOf('::');
-  const [command, ...args] = at < 0 ? [] : words.slice(0, at);
-  if (command === undefined || at === words.length - 1) {
+  const ofServer = at < 0 ? words : words.slice(0, at);
+  const [command, ...args] = ofServer;
+  if (command === undefined || at < 0 || at === words.length - 1) {
     throw new HeddleError('USAGE_INVALID', 'After `--` comes the command of a server, then `::`, then a tool.', {
-      fix: 'Write for example: heddle call -- npx -y @modelcontextprotocol/server-everything :: echo message=hi',
+      fix: ofServer.length > 0 ? listToolsFix(['--', ...ofServer]) : EXAMPLE,
     });
   }
   return { server: serverOf(command, args), call: words.slice(at + 1) };

@@ -5,13 +5,13 @@ import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { quoteName } from '../../core/text/visible-text.ts';
 
-/** Parses the name of a host. Throws USAGE_INVALID. */
-export function readHost(word: string): HostName {
+/** Parses the name of a host. Throws USAGE_INVALID with the hosts that the command takes. */
+export function readHost(word: string, taken: readonly HostName[] = HOST_NAMES): HostName {
   const known = HOST_NAMES.find((name) => name === word);
   if (known !== undefined) return known;
-  const meant = closest(word, HOST_NAMES);
+  const meant = closest(word, taken);
   throw new HeddleError('USAGE_INVALID', `There is no host ${word}.`, {
-    fix: meant ? `Did you mean ${quoteName(meant)}?` : `Use one of ${HOST_NAMES.join(', ')}.`,
+    fix: meant ? `Did you mean ${quoteName(meant)}?` : `Use one of ${taken.join(', ')}.`,
   });
 }
 

@@ -1,10 +1,16 @@
 import type { Readable } from 'node:stream';
+import { HeddleError } from '../../core/errors.ts';
 
 /** Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process. */
 export function untilInterrupted(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort());
   return controller.signal;
+}
+
+/** Throws CALL_CANCELLED when the signal has aborted: the findings of an interrupted check are incomplete. */
+export function requireUninterrupted(signal: AbortSignal): void {
+  if (signal.aborted) throw new HeddleError('CALL_CANCELLED', 'The check was cancelled.');
 }
 
 const CHECK_MS = 500;

@@ -1,17 +1,19 @@
 import { HeddleError, type UpstreamError } from '../../core/errors.ts';
 import type { RunResult } from '../../core/records/run.ts';
 import type { LintReport } from '../../core/records/workflow.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import { shortPath } from './print-workflow.ts';
 
-/** Returns the error of a workflow in which lint finds errors; undefined without any. */
-export function lintError({ name, problems }: LintReport): HeddleError | undefined {
+/** Returns the error of a workflow in which lint finds errors; undefined without any. `word` is its name or file as given. */
+export function lintError({ name, problems }: LintReport, word: string): HeddleError | undefined {
   const errors = problems.filter(({ level }) => level === 'error');
   const [first] = errors;
   if (!first) return undefined;
   const { code, message, fix, path, at } = first;
   const place = at ? `${at.file === undefined ? name : shortPath(at.file)}:${at.line}:${at.column}: ` : '';
   const step = path === undefined ? '' : `${path}: `;
-  const more = errors.length > 1 ? ` \`heddle lint\` shows all ${errors.length} errors.` : '';
+  const more =
+    errors.length > 1 ? ` \`${quoteCommand(['heddle', 'lint', word])}\` shows all ${errors.length} errors.` : '';
   return new HeddleError('WORKFLOW_INVALID', `${name} was not started. ${place}${code}: ${step}${message}${more}`, {
     fix,
     details: { problem: code, ...(path !== undefined && { step: path }) },

@@ -52,7 +52,8 @@ export function parseDocument(file: string, text: string): Document | Problem {
     );
   }
   if (tree?.type !== 'object') {
-    return broken('does not contain a JSON object.', 'Write `{}` around the content of the file.', tree?.offset ?? 0);
+    const fix = 'Replace the content of the file by an object, for example `{ "mcpServers": {} }`.';
+    return broken('does not contain a JSON object.', fix, tree?.offset ?? 0);
   }
   const { members, findings, root } = readTree(tree, locationAt);
   return {

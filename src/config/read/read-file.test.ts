@@ -40,6 +40,11 @@ it.each([
   expect(await problemOf(content)).toMatchObject({ level: 'error', code: 'CONFIG_INVALID', at: { line: 1 } });
 });
 
+it('suggests an object in place of a list', async () => {
+  const { fix } = await problemOf('[]');
+  expect(fix).toBe('Replace the content of the file by an object, for example `{ "mcpServers": {} }`.');
+});
+
 it('reads comments, trailing commas, a byte-order mark and Windows line ends', async () => {
   const document = await documentOf('\uFEFF{ // one\r\n  /* two */ "a": [1, 2,],\r\n  "b": {},\r\n}');
   expect(document.root).toEqual({ a: [1, 2], b: {} });

@@ -1,6 +1,7 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Time } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
+import { stderrReason } from '../transports/stderr-reason.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
 
@@ -77,11 +78,8 @@ async function probe(connection: Connection, { timer, clock }: Time, upMs: () =>
   }
 }
 
-const lost = (server: string, message: string) =>
-  new UpstreamError('UPSTREAM_FAILED', message, {
-    delivered: 'no',
-    fix: `Run \`heddle doctor ${server}\` to see why.`,
-  });
+const lost = (server: string, message: string, fix = `Run \`heddle doctor ${server}\` to see why.`) =>
+  new UpstreamError('UPSTREAM_FAILED', message, { delivered: 'no', fix });
 
 /** Returns why a connection ended without a request from here. */
 export function lossOf(
@@ -89,8 +87,19 @@ export function lossOf(
 ): Pick<Extract<StateEvent, { kind: 'dropped' }>, 'error' | 'lostSession'> {
   const { server } = connection;
   const lostSession = connection.lostSession();
-  if (!lostSession) return { error: lost(server, `The connection to ${server} dropped.`) };
+  if (!lostSession) return { error: connectionDropped(connection) };
   return { error: lost(server, `${server} no longer knew the session, so its connection was closed.`), lostSession };
+}
+
+/** Returns the error of a connection that ended otherwise: how its process ended, or why it closed. */
+function connectionDropped({ server, ending, stderrTail }: Connection): UpstreamError {
+  const end = ending?.();
+  const reason = stderrReason(stderrTail());
+  const dropped = `The connection to ${server} dropped`;
+  if (end === undefined) return lost(server, reason === '' ? `${dropped}.` : `${dropped}. ${reason}`);
+  // A new process may run well, so that `heddle doctor` finds nothing.
+  const fix = 'Run its command by hand to see what it prints.';
+  return lost(server, `${dropped}: ${end}.${reason === '' ? '' : ` Its stderr: ${reason}`}`, fix);
 }
 
 /** The error of a connection that is open but answers no probe. */

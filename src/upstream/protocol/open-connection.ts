@@ -123,7 +123,7 @@ function toConnection(
   { peer, agreement, calls, changes, ttls, session, list, log }: Parts,
   options: OpenConnectionOptions,
 ): Connection {
-  const { server, urlTransport, stderrTail = () => '' } = options;
+  const { server, urlTransport, ending, stderrTail = () => '' } = options;
   peer.closed.then(() => {
     calls.close();
     changes.close();
@@ -134,7 +134,7 @@ function toConnection(
   async function fail(thrown: unknown): Promise<never> {
     if (HeddleError.is(thrown) && thrown.details.sessionGone === true) await peer.closed;
     if (isSignInNeeded(thrown)) options.onAuthNeeded?.(thrown);
-    throw withEnding(server, thrown, options.ending?.());
+    throw withEnding(server, thrown, ending?.());
   }
 
   async function sendAfterLevel(levelSet: Promise<void>, call: ResolvedCall): Promise<Result> {
@@ -158,6 +158,7 @@ function toConnection(
     refreshExpiredLists: ttls.notifyExpired,
     closed: peer.closed,
     stderrTail,
+    ...(ending && { ending }),
     // A server without completions gets no request: it has no suggestions.
     send: (call) => (call.kind === 'completion' && !mayComplete(agreement) ? noSuggestions(server) : send(call)),
     sendsUnrelatedRequests: calls.sendsUnrelatedRequests,

@@ -31,6 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
     "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running? Run 'docker run --help' for more information",
   'go-panic.txt':
     'panic: runtime error: invalid memory address or nil pointer dereference [signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x47c3a1]',
+  'unshare-ended.txt': 'waiting for the license server at 10.0.0.7',
   'usage.txt':
     'Usage: mcp-server-filesystem <allowed-directory> [additional-directories...] At least one directory is needed for the tools.',
 };

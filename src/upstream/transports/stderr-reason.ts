@@ -14,6 +14,8 @@ const NOISE = [
   /^(?:Resolved|Prepared|Installed|Uninstalled|Audited) \d+ packages? in /,
   /^\s*(?:Downloading|Downloaded|Building|Built|Updating|Updated) \S+(?: \(.*\))?$/,
   /^(?:Need to install the following packages|Ok to proceed\?)/,
+  // Printed by the `unshare` around a server, when the server has to be killed.
+  /^unshare: sigprocmask (?:un)?block failed\b/,
 ];
 
 /** Lines that begin an error, by how surely they do so: exceptions and installers first, then words of failure. */

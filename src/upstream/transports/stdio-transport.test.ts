@@ -195,15 +195,20 @@ it('still hears the last answer of a child that ends right after it', async () =
   await expect(ask('bye')).resolves.toEqual({ x: 'y'.repeat(50_000) });
 });
 
-for (const [what, options, message] of [
-  ['a program', { command: 'no-such-program' }, /its command `no-such-program` does not exist/],
-  ['a folder', { cwd: '/no/such/folder' }, /its folder \/no\/such\/folder does not exist/],
-  ['the right to start it', { command: '/etc/passwd' }, /\/etc\/passwd is not executable/],
+for (const [what, options, message, fix] of [
+  [
+    'a program',
+    { command: 'no-such-program' },
+    /its command `no-such-program` does not exist/,
+    /^Correct `command` of/,
+  ],
+  ['a folder', { cwd: '/no/such/folder' }, /its folder \/no\/such\/folder does not exist/, /^Correct `cwd` of demo/],
+  ['the right to start it', { command: '/etc/passwd' }, /\/etc\/passwd is not executable/, /^Correct `command` of/],
 ] as const) {
   verifies('T4', `says plainly that ${what} is missing`, async () => {
     const line = new StdioClientTransport({ server: 'demo', watchdog, command: process.execPath, env: {}, ...options });
     const failure = { code: 'UPSTREAM_UNREACHABLE', delivered: 'no', message: expect.stringMatching(message) };
-    await expect(line.start()).rejects.toMatchObject({ ...failure, fix: expect.stringMatching(/^Correct /) });
+    await expect(line.start()).rejects.toMatchObject({ ...failure, fix: expect.stringMatching(fix) });
     await line.close();
   });
 }

@@ -176,21 +176,27 @@ export class StdioClientTransport implements Transport {
 async function fileOf({ server, command, cwd, env }: StdioTransportOptions): Promise<string> {
   const found = await findProgram(command, { path: env.PATH, cwd });
   if ('file' in found) return found.file;
-  const folderless = cwd !== undefined && !existsSync(cwd);
-  const missing = folderless ? `its folder ${cwd} does not exist` : `its command \`${command}\` does not exist`;
-  const reason = 'forbidden' in found ? `${found.forbidden} is not executable` : missing;
-  throw unreachable(server, reason, { fix: `Correct \`command\` of ${server}, or install that program.` });
+  if ('forbidden' in found) throw notStarted(server, `${found.forbidden} is not executable`);
+  throw folderMissing(server, cwd) ?? notStarted(server, `its command \`${command}\` does not exist`);
 }
 
 function spawned({ child }: ProcessGroup, { server, command, cwd }: StdioTransportOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (cause) => {
-      const folderless = cwd !== undefined && !existsSync(cwd);
-      const reason = folderless ? `its folder ${cwd} does not exist` : `\`${command}\` could not be started`;
-      reject(unreachable(server, reason, { cause, fix: `Correct \`command\` of ${server}, or install that program.` }));
-    });
+    child.once('error', (cause) =>
+      reject(folderMissing(server, cwd) ?? notStarted(server, `\`${command}\` could not be started`, cause)),
+    );
   });
+}
+
+const notStarted = (server: string, reason: string, cause?: unknown) =>
+  unreachable(server, reason, { cause, fix: `Correct \`command\` of ${server}, or install that program.` });
+
+/** Returns the error of a `cwd` that does not exist; undefined for any other. */
+function folderMissing(server: string, cwd: string | undefined): UpstreamError | undefined {
+  if (cwd === undefined || existsSync(cwd)) return undefined;
+  const fix = `Correct \`cwd\` of ${server}, or create that folder.`;
+  return unreachable(server, `its folder ${cwd} does not exist`, { fix });
 }
 
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -265,3 +265,18 @@ it('export does not change a broken file, and reports the position of the error'
   });
   expect(await text(DESK)).toBe('{\n  "mcpServers" {}\n}');
 });
+
+it('says that no host has servers to import, with and without --write', async () => {
+  const { heddle } = await machine({});
+  expect((await heddle('import')).stdout).toContain('No other host on this machine has servers to import.');
+  expect((await heddle('import', '--write')).stderr).toContain('No other host on this machine has servers to import.');
+  expect((await heddle('import', 'cursor', '--write')).stderr).toContain('Cursor has no servers here to import.');
+});
+
+it('connect names only the hosts that it takes', async () => {
+  const { heddle } = await machine({});
+  const { code, stderr } = await heddle('connect', 'nope');
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/Use one of .*\bcursor\b/)]);
+  expect(stderr).not.toContain('registry');
+  expect((await heddle('import', 'nope')).stderr).toContain('registry');
+});
