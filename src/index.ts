@@ -46,6 +46,7 @@ export type {
   RunError,
   RunEvent,
   RunLog,
+  RunOrigin,
   RunQuery,
   RunResolution,
   RunResult,

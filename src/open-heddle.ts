@@ -4,10 +4,12 @@ import { type Environment, type HeddleOptions, wallClockOf } from './compose/hed
 import type { Config, ServerConfig } from './config/config.ts';
 import { requireFile } from './config/read/require-file.ts';
 import { readConfig } from './config/read-config.ts';
+import { resolveLinks } from './config/sources/project-folder.ts';
 import { trustFile } from './config/sources/trust-file.ts';
 import { newCallId } from './core/call/call-id.ts';
 import type { Caller, JsonObject } from './core/call.ts';
 import { HeddleError } from './core/errors.ts';
+import type { RunOrigin } from './core/records/run.ts';
 import { steadyClock } from './core/time.ts';
 import { homeFolder } from './files/home-folder.ts';
 import type { Heddle } from './heddle.ts';
@@ -49,7 +51,7 @@ export async function openHeddle(options: HeddleOptions = {}): Promise<Heddle> {
   const location = storeLocation(config, options);
   const store = await storeOf(config, options);
   try {
-    const opened = { store, storeLocation: location };
+    const opened = { store, storeLocation: location, origin: await originOf(config, options) };
     return await assembleHeddle({ config, trustVersion, read, ...opened, options, env, clock, closing });
   } catch (thrown) {
     closing.abort();
@@ -90,6 +92,17 @@ function requireOneConfig({ config, configFile }: HeddleOptions): void {
   throw new HeddleError('USAGE_INVALID', '`config` and `configFile` exclude each other.', {
     fix: 'Pass the configuration as `config`, or the path of its file as `configFile`.',
   });
+}
+
+/** Returns the origin of the runs that begin here. No file has the `config`, `servers` and `hooks` of a program. */
+async function originOf({ projectFolder }: Config, options: HeddleOptions): Promise<RunOrigin> {
+  const { config, configFile, servers, scope = 'sdk', hooks, cwd = '.' } = options;
+  const isProgram = config !== undefined || hooks !== undefined || (servers !== undefined && scope === 'sdk');
+  return {
+    folder: await resolveLinks(projectFolder),
+    ...(configFile !== undefined && { file: await resolveLinks(resolve(cwd, configFile)) }),
+    ...(isProgram && { program: true }),
+  };
 }
 
 /** Returns the location of the store: the `store` option, the setting, or a file in Heddle's folder. */

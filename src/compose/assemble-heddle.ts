@@ -5,6 +5,7 @@ import type { Config, ServerConfig } from '../config/config.ts';
 import { trustFile } from '../config/sources/trust-file.ts';
 import { type Feed, feed } from '../core/async/feed.ts';
 import { capabilitiesKey } from '../core/call/client-capabilities.ts';
+import type { RunOrigin } from '../core/records/run.ts';
 import type { Change } from '../core/records/server-status.ts';
 import type { Clock } from '../core/time.ts';
 import { homeFolder } from '../files/home-folder.ts';
@@ -38,6 +39,7 @@ export interface HeddleParts {
   readonly store: Store;
   /** A file path, `:memory:` or a URL. */
   readonly storeLocation: string;
+  readonly origin: RunOrigin;
   readonly options: HeddleOptions;
   readonly env: Environment;
   readonly clock: Clock;
@@ -47,7 +49,7 @@ export interface HeddleParts {
 
 /** Builds all parts of a Heddle and connects them. */
 export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
-  const { config, store, storeLocation, options, env, clock, closing } = parts;
+  const { config, store, storeLocation, origin, options, env, clock, closing } = parts;
   const inProcess = inProcessOf(options.servers ?? {});
   const wallClock = wallClockOf(options);
   const [watchdog, pool] = [openWatchdog(env), httpPool(env)];
@@ -95,7 +97,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const watching = options.watch && (await followFiles(parts, { read: registered.read, adopt, changes }));
   const closeStore = await writeCheckpoints(options, store);
   const running = { store, changes, notified, catalog, servers, metrics, registered, serverRequests, watchdog, env };
-  const own = { options, auth, builtIns, workflowBuiltIn, readopt: adopt, storeLocation };
+  const own = { options, auth, builtIns, workflowBuiltIn, readopt: adopt, storeLocation, origin };
   return createHeddle({ active, clock, wallClock, ...own, ...running }, async () => {
     closing.abort();
     serverRequests.suspendedCalls.close();

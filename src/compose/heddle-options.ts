@@ -36,7 +36,7 @@ export interface HeddleOptions {
   readonly onProblems?: (problems: readonly Problem[]) => void;
   /** Reads the configuration again when one of its files changes. */
   readonly watch?: boolean;
-  /** Executes runs of workflows that other processes have left or cannot execute: a gateway does. */
+  /** Executes runs of workflows that other processes of the same origin have left or cannot execute: a gateway does. */
   readonly runs?: boolean;
   /** Writes a checkpoint of the audit log every minute with new records, and on close. */
   readonly checkpoints?: boolean;

@@ -1,6 +1,7 @@
 import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import type { LiveMetrics } from '../catalog/routing/metrics.ts';
 import type { Feed } from '../core/async/feed.ts';
+import type { RunOrigin } from '../core/records/run.ts';
 import type { Change } from '../core/records/server-status.ts';
 import type { Clock } from '../core/time.ts';
 import type { Watchdog } from '../process/watchdog.ts';
@@ -37,5 +38,7 @@ export interface RunningParts {
   readonly readopt: () => void;
   /** A file path, `:memory:` or a URL. */
   readonly storeLocation: string;
+  /** The configuration to which runs belong that begin here. */
+  readonly origin: RunOrigin;
   readonly options: HeddleOptions;
 }

@@ -1,7 +1,8 @@
+import { realpathSync } from 'node:fs';
 import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
-import { temporaryHeddle } from '../../test/temporary-heddle.ts';
+import { temporaryFolder, temporaryHeddle, temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import type { Json, JsonObject } from '../core/call.ts';
 import type { RunEvent } from '../core/records/run.ts';
 import { runApi } from './run-api.ts';
@@ -50,4 +51,21 @@ verifies('G6', 'onApprovalRequest decides on the approvals of runs below the run
   expect(seen).toEqual(['mcp__workflow__innermost', 'mcp__notes__write']);
   expect(paths).toContain('sub');
   expect(paths).not.toContain('ok'); // The events are those of the run alone.
+});
+
+verifies('W5', 'a program with servers or hooks goes on with the runs of such programs only', async () => {
+  const folder = await temporaryFolder();
+  const own = realpathSync(folder);
+  const servers = { notes: recordingServer({ write: () => text('written') }) };
+  const plain = await temporaryHeddleClient({ folder, config: { mode: 'open' } });
+  const hooked = await temporaryHeddleClient({ folder, hooks: { beforeCall: () => undefined }, trustProject: true });
+  const begin = async (heddle: typeof plain) => (await heddle.run(LATE, {}, { detach: true })).runId;
+  const [ofPlain, ofHooked] = [await begin(plain), await begin(hooked)];
+  expect((await hooked.runs.get(ofPlain)).origin).toEqual({ folder: own });
+  expect((await plain.runs.get(ofHooked)).origin).toEqual({ folder: own, program: true });
+  await expect(hooked.runs.resume(ofPlain)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  await expect(plain.runs.resume(ofHooked)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  const worker = await temporaryHeddleClient({ folder, servers, trustProject: true, runs: true });
+  expect(await worker.runs.wait(ofHooked)).toMatchObject({ success: true });
+  expect((await worker.runs.get(ofPlain)).status).toBe('running');
 });

@@ -70,7 +70,7 @@ export interface RunApi {
     wait(id: string, options?: SignalOptions): Promise<RunResult>;
     /** Requests cancellation. Compensations run before the run ends. */
     cancel(id: string, reason?: string): Promise<Run>;
-    /** Executes a run in this process if no living process owns it. Throws RUN_OWNED. */
+    /** Executes a run in this process. Throws RUN_OWNED if a living process owns it, USAGE_INVALID for another origin. */
     resume(id: string): Promise<Run>;
     /** Starts a new run that takes over the results of all steps before `from`. */
     retry(id: string, from: string): Promise<Run>;

@@ -36,6 +36,7 @@ onEveryDialect((bench) => {
       parent: { run: 'run_parent', path: 'a/[1]/b' },
       depth: 1,
       retryOf: { run: 'run_old', from: 'b' },
+      origin: { folder: '/shop', file: '/shop/ci.json', program: true },
       timeoutAt: 5_000,
       detached: true,
     });

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../core/call.ts';
-import type { Run, RunQuery } from '../core/records/run.ts';
+import type { Run, RunOrigin, RunQuery } from '../core/records/run.ts';
 
 /** The fencing number of a run: the epoch of the lease `run:<id>`. A write with an older epoch is refused. */
 export interface RunFence {
@@ -9,6 +9,9 @@ export interface RunFence {
 
 /** Returns the name of the lease of a run. */
 export const runLease = (run: string): string => `run:${run}`;
+
+/** Returns the text by which origins are stored and compared. */
+export const originText = ({ folder, file, program }: RunOrigin): string => JSON.stringify({ folder, file, program });
 
 /** A run as the store keeps it. */
 export interface StoredRun extends Run {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
+import type { RunOrigin } from '../core/records/run.ts';
 import { type FreshDatabase, freshSqlite } from './fixtures.ts';
 import { openStore } from './open-store.ts';
 import type { StoredRun } from './run-journal.ts';
@@ -168,4 +169,31 @@ it('claims no run that has ended, and none of a newer interpreter', async () => 
   await queueOf(other).release(claimed, 1);
   expect(ids(await claim({ isAlive: () => false }))).toEqual(['run_new']);
   expect(await queueOf(store).nextDue()).toBeUndefined();
+});
+
+verifies('W5', 'claims the runs of its own origin and those without one, and none of another', async () => {
+  const [shop, other] = [{ folder: '/shop' }, { folder: '/clone' }];
+  await create('run_shop', { origin: shop });
+  await create('run_none', { startedAt: 2_000 });
+  expect((await store.runs.get('run_shop'))?.origin).toEqual(shop);
+  const queue = queueOf(store);
+  const unowned = (origin: RunOrigin) => queue.unowned({ now: 9_000, limit: 10, isAlive: () => true, origin });
+  expect([await unowned(other), await unowned(shop)]).toEqual([['run_none'], ['run_shop', 'run_none']]);
+  for (const origin of [other, { ...shop, file: '/shop/ci.json' }, { ...shop, program: true as const }]) {
+    expect(await claim({ origin, only: ['run_shop'] })).toEqual([]);
+  }
+  const [none] = await claim({ origin: other });
+  expect(none?.run.id).toBe('run_none');
+  if (none) await queue.release(none, 14_000);
+  expect([await queue.nextDue(other), await queue.nextDue(shop)]).toEqual([14_000, 0]);
+  expect(ids(await claim({ origin: shop }))).toEqual(['run_shop']);
+});
+
+verifies('W5', 'takes no run of another origin over from a dead owner', async () => {
+  const shop = { folder: '/shop', file: '/shop/ci.json' };
+  await create('run_shop', { origin: shop });
+  await claim({ origin: shop, owner: OTHER });
+  const isAlive = () => false;
+  expect(await claim({ origin: { folder: '/shop' }, isAlive })).toEqual([]);
+  expect(ids(await claim({ origin: shop, isAlive }))).toEqual(['run_shop']);
 });

@@ -1,3 +1,4 @@
+import type { RunOrigin } from '../core/records/run.ts';
 import type { Lease } from './lease-book.ts';
 import type { StoredRun } from './run-journal.ts';
 
@@ -22,6 +23,8 @@ export interface ClaimOptions {
   readonly only?: readonly string[];
   /** Leaves out the runs of newer interpreters. */
   readonly interpreter?: number;
+  /** Leaves out the runs of other origins. Runs without an origin belong to every process. */
+  readonly origin?: RunOrigin | undefined;
   /** Tests whether a process is alive. A live owner keeps its runs, a dead one loses them at once. */
   readonly isAlive: (owner: RunOwner) => boolean;
 }
@@ -35,7 +38,7 @@ export interface RunQueue {
   /** Ends the claim of a run. It is due at `wakeAt`, by a signal, or never; one that is `running` without a time at once. */
   release(claimed: ClaimedRun, wakeAt?: number): Promise<void>;
   /** Returns the open runs that a claim would get now: those that are due, or whose owner is dead. */
-  unowned(options: Pick<ClaimOptions, 'now' | 'limit' | 'isAlive'>): Promise<readonly string[]>;
-  /** Returns the time at which the next run is due; undefined if none waits for a time. */
-  nextDue(): Promise<number | undefined>;
+  unowned(options: Pick<ClaimOptions, 'now' | 'limit' | 'isAlive' | 'origin'>): Promise<readonly string[]>;
+  /** Returns the time at which the next run of this origin is due; undefined if none waits for a time. */
+  nextDue(origin?: RunOrigin): Promise<number | undefined>;
 }

@@ -51,18 +51,24 @@ export interface Project {
   up(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunningUp>;
 }
 
+export interface ProjectOptions {
+  readonly trusted?: boolean;
+  /** Heddle's folder of the user; that of another project to share it. */
+  readonly home?: string | undefined;
+}
+
 /**
  * Creates a project from files: path → text or JSON value. It is removed with all its processes when the test ends.
  * The user trusts it, unless `trusted` is false.
  */
 export function project(
   files: Readonly<Record<string, string | object>> = {},
-  { trusted = true }: { readonly trusted?: boolean } = {},
+  { trusted = true, home: shared }: ProjectOptions = {},
 ): Project {
   const root = mkdtempSync(join(tmpdir(), 'heddle-e2e-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const folder = join(root, 'project');
-  const home = join(root, 'home');
+  const home = shared ?? join(root, 'home');
   mkdirSync(folder);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

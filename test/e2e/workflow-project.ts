@@ -13,11 +13,13 @@ export interface WorkflowProjectOptions {
   readonly workflows: Readonly<Record<string, string>>;
   /** Further keys of heddle.json. */
   readonly config?: object;
+  /** Heddle's folder of another project, to share it. */
+  readonly home?: string;
 }
 
-export function workflowProject({ workflows, config = {} }: WorkflowProjectOptions): WorkflowProject {
+export function workflowProject({ workflows, config = {}, home }: WorkflowProjectOptions): WorkflowProject {
   const files = Object.entries(workflows).map(([name, text]) => [`.heddle/workflows/${name}.yaml`, text]);
-  const one = project({ calls: '', 'heddle.json': {}, ...Object.fromEntries(files) });
+  const one = project({ calls: '', 'heddle.json': {}, ...Object.fromEntries(files) }, { home });
   const calls = join(one.folder, 'calls');
   const notes = { command: process.execPath, args: [join(SERVERS, 'noting-server.mjs'), calls] };
   const whole = { mcpServers: { notes }, permissions: { allow: ['mcp__notes', 'mcp__workflow'] }, ...config };

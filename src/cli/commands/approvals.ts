@@ -180,7 +180,9 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
   else print(decidedText(decided, verdict));
   if (decided.subject.run && decided.status !== 'pending') {
     const resume = `\`heddle runs resume ${decided.subject.run.id}\``;
-    notice(`A gateway, or the command that waits for it, goes on with the run; without one run ${resume}.`);
+    notice(
+      `A gateway of its project, or the command that waits for it, goes on with the run; without one run ${resume} there.`,
+    );
   }
   const { alsoApproved = [] } = decided;
   if (alsoApproved.length > 0) notice(`The standing approval also approved ${alsoApproved.join(', ')}.`);

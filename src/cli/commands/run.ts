@@ -15,6 +15,7 @@ import { notice, print } from '../print/print-line.ts';
 import { printPlan } from '../runs/print-workflow.ts';
 import { type RunSite, type RunToStart, runWorkflow, startAtTerminal } from '../runs/run-at-terminal.ts';
 import { lintError } from '../runs/run-errors.ts';
+import { runsCommand } from '../runs/runs-command.ts';
 import { explainUntrusted, untrustedWorkflows, workflowRunOptions } from '../runs/untrusted-workflows.ts';
 import { resolveCodeFile, workflowChoice } from '../runs/workflow-choice.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
@@ -147,7 +148,8 @@ async function act(heddle: CommandHeddle, { by, input, workflow, word, bound }: 
   const begun = await startAtTerminal(site, wanted);
   if (json) printJson(begun);
   else print(begun.id);
-  notice(`\`heddle runs show ${begun.id}\` shows it. A gateway executes it, or \`heddle runs resume ${begun.id}\`.`);
+  const resume = runsCommand('resume', begun);
+  notice(`\`heddle runs show ${begun.id}\` shows it. A gateway of this project executes it, or \`${resume}\`.`);
   return 0;
 }
 

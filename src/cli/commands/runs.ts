@@ -21,6 +21,7 @@ import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printEvents, printRun, printRuns } from '../runs/print-run.ts';
 import { followToEnd } from '../runs/run-at-terminal.ts';
+import { runsCommand } from '../runs/runs-command.ts';
 import { runOptions } from '../terminal-call.ts';
 import { openOptions, withHeddle, withRunningHeddle } from '../with-heddle.ts';
 
@@ -58,6 +59,7 @@ export const runs: Command = {
   notes: [
     'The beginning of an id is enough, as long as only one run has it; runs of the same minute begin alike.',
     'resume goes on with a run that no process executes: after a crash, or after Ctrl-C.',
+    'A run is changed in the project folder, and with the --config, with which it began; `show` names them.',
     'retry makes a new run that takes over the results of the steps before --from.',
     'resolve settles a call that may have happened or not, and goes on with the run; `show` has its audit records.',
     'cancel undoes steps that have to be undone, and prints what came of it.',
@@ -116,7 +118,7 @@ async function list({ heddle, by, words, input }: Site): Promise<number> {
   else notice(NONE[status] ?? 'There is no run.');
   if (found.length === limit) notice(`These are the newest ${limit}. List more with --limit ${MAX_LISTED}.`);
   const stopped = found.find((run) => run.stopped && run.status !== 'in_doubt');
-  if (stopped) notice(`No process executes ${stopped.id}: \`heddle runs resume ${stopped.id}\` goes on with it.`);
+  if (stopped) notice(`No process executes ${stopped.id}: \`${runsCommand('resume', stopped)}\` goes on with it.`);
   if (found.some(({ status: one }) => one === 'in_doubt')) {
     notice('A run is in doubt: `heddle runs show ID` shows the call and the commands that settle it.');
   }
@@ -135,11 +137,18 @@ async function show({ heddle, by, words, input }: Site): Promise<number> {
     printRun(run, await heddle.runs.events(by, run.id));
     const isOpen = !ENDED_STATUSES.includes(run.status);
     if (isOpen && run.status !== 'in_doubt') {
-      const premise = run.stopped ? 'No process executes it:' : 'If no process executes it,';
-      notice(`${premise} \`heddle runs resume ${run.id}\` goes on with it.`);
+      notice(goingOn(run));
     }
   }
   return 0;
+}
+
+/** Says what goes on with an open run. `stopped` is known of the runs of this configuration only. */
+function goingOn(run: Run): string {
+  const command = `\`${runsCommand('resume', run)}\``;
+  if (run.stopped) return `No process executes it: ${command} goes on with it.`;
+  const way = run.origin?.program ? '`heddle.runs.resume` in its program' : command;
+  return `If no process executes it, ${way} goes on with it${run.origin ? `, in ${run.origin.folder}` : ''}.`;
 }
 
 async function events({ heddle, by, words, input }: Site): Promise<number> {

@@ -124,7 +124,7 @@ verifies(
   async () => {
     const { end } = following(nestedRuns([runEvent('doubt', 'pay', 3)], 'in_doubt'), { quietMs: 0 });
     expect(await end).toEqual({ kind: 'in-doubt', run: 'run_3', paths: ['pay'] });
-    expect(inDoubt('run_3', ['pay'], 'run_1').fix).toContain('`heddle runs resume run_1`');
+    expect(inDoubt('run_3', ['pay'], RUN).fix).toContain('`heddle runs resume run_1`');
     const script = nestedRuns([runEvent('waiting', 'ok', 3, { approval: 'ap_1' })], 'running');
     const left = new AbortController();
     async function get(...[by, id]: Parameters<FollowedRun['runs']['get']>) {

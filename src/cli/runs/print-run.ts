@@ -1,11 +1,12 @@
 import type { Json } from '../../core/call.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
-import type { Run, RunError, RunEvent, StepInDoubt } from '../../core/records/run.ts';
+import type { Run, RunError, RunEvent, RunOrigin, StepInDoubt } from '../../core/records/run.ts';
 import { cutText } from '../../core/text/cut-text.ts';
-import { oneLine, quoteCommand } from '../../core/text/visible-text.ts';
+import { oneLine } from '../../core/text/visible-text.ts';
 import { following, indented } from '../print/escape-control.ts';
 import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { print } from '../print/print-line.ts';
+import { runsCommand } from './runs-command.ts';
 import { elapsedText, stepLines } from './step-lines.ts';
 import { openStepTree } from './step-tree.ts';
 
@@ -25,6 +26,9 @@ const statusText = ({ status, stopped }: Run): string =>
   `${status.replaceAll('_', ' ')}${stopped && status !== 'in_doubt' ? ', no process executes it' : ''}`;
 const errorText = ({ code, message, path }: RunError): string =>
   `${path === undefined ? '' : `${path}: `}${code}: ${message}`;
+
+const originLabel = ({ folder, file, program }: RunOrigin): string =>
+  [folder, ...(file === undefined ? [] : [`--config ${file}`]), ...(program ? ['a program'] : [])].join(', ');
 
 /** Prints runs as a table, with the time that each took or has been open. */
 export function printRuns(runs: readonly Run[], now = Date.now()): void {
@@ -52,7 +56,7 @@ export function printRun(run: WholeRun, events: readonly RunEvent[], now = Date.
 }
 
 function rowsOf(run: Run, now: number): readonly (readonly [string, string])[] {
-  const { id, workflow, digest, caller, parent, retryOf, startedAt, endedAt, wakeAt, error } = run;
+  const { id, workflow, digest, caller, parent, retryOf, origin, startedAt, endedAt, wakeAt, error } = run;
   return [
     ['run', id],
     ['workflow', `${workflow} (${digest.slice(0, 12)})`],
@@ -60,6 +64,7 @@ function rowsOf(run: Run, now: number): readonly (readonly [string, string])[] {
     ['caller', `${caller.id} (${caller.via}${caller.profile === undefined ? '' : `, profile ${caller.profile}`})`],
     ...(parent ? [['parent', `${parent.run} at ${parent.path}`] as const] : []),
     ...(retryOf ? [['retry of', `${retryOf.run} from ${retryOf.from}`] as const] : []),
+    ...(origin ? [['project', originLabel(origin)] as const] : []),
     ['started', timeOf(startedAt)],
     [endedAt === undefined ? 'open' : 'took', elapsedText((endedAt ?? now) - startedAt)],
     ...(wakeAt === undefined || endedAt !== undefined ? [] : [['wakes', timeOf(wakeAt)] as const]),
@@ -85,14 +90,14 @@ function printSteps(events: readonly RunEvent[], now: number): void {
   process.stdout.write(`${text}\n`);
 }
 
-function printDoubt({ id }: Run, { path, tool, callId, since, records }: StepInDoubt): void {
+function printDoubt(run: Run, { path, tool, callId, since, records }: StepInDoubt): void {
   print(`in doubt: ${path} called ${tool} at ${timeOf(since)}, and it is not known whether the call happened.`);
   print(`The audit log has of the call ${callId}:`);
   for (const record of records.toReversed()) print(`  ${recordText(record as unknown as AuditEntry)}`);
   print('Check the system that the tool acts on. Then settle it with one of these commands:');
   for (const [meaning, ...options] of SETTLING) {
     print(`  ${meaning}`);
-    const command = quoteCommand(['heddle', 'runs', 'resolve', id, '--step', path]);
+    const command = runsCommand('resolve', run, ['--step', path]);
     process.stdout.write(`    ${oneLine([command, ...options].join(' '))}\n`); // Not wrapped, so that it can be copied.
   }
 }

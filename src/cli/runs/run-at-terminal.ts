@@ -12,6 +12,7 @@ import { printText } from '../print/print-result.ts';
 import { followRun } from './follow-run.ts';
 import { watchInterrupts } from './interrupt-run.ts';
 import { endedError, gatewayLost, inDoubt, stillWaiting } from './run-errors.ts';
+import { runsCommand } from './runs-command.ts';
 import { type RunProgress, showRunProgress } from './show-progress.ts';
 
 /** The command that starts or follows a run. */
@@ -73,9 +74,10 @@ export async function runWorkflow(site: RunSite, run: RunToStart): Promise<numbe
 /** Follows a run to its end and prints its output. Throws if it does not succeed, or needs another person. */
 export async function followToEnd(
   site: RunSite,
-  { id, workflow }: Run,
+  run: Run,
   progress: RunProgress = showRunProgress(process.stderr),
 ): Promise<number> {
+  const { id, workflow } = run;
   const { by, json, waitMs } = site;
   const { runs, approvals } = site.heddle;
   const { aside } = progress;
@@ -87,11 +89,11 @@ export async function followToEnd(
       decide: (approval, signal) => decideAtTerminal(approval, { approvals, by, waitMs, mayAsk: !json, aside }, signal),
     }).catch((thrown) => {
       if (HeddleError.from(thrown).code === 'CALL_CANCELLED') return { kind: 'left' } as const; // Ctrl-C at a prompt.
-      throw thrown instanceof UpstreamError ? gatewayLost(id, thrown) : thrown;
+      throw thrown instanceof UpstreamError ? gatewayLost(run, thrown) : thrown;
     });
-    if (end.kind === 'in-doubt') throw inDoubt(end.run, end.paths, id);
-    if (end.kind === 'approval') throw stillWaiting(id, end.approval);
-    if (end.kind === 'left') return leaveRun(id);
+    if (end.kind === 'in-doubt') throw inDoubt(end.run, end.paths, run);
+    if (end.kind === 'approval') throw stillWaiting(run, end.approval);
+    if (end.kind === 'left') return leaveRun(run);
     printRunResult(end.result, json);
     if (end.result.success) return 0;
     throw endedError(end.result, workflow);
@@ -101,9 +103,10 @@ export async function followToEnd(
 }
 
 /** Says how to go on with a run that the user has left. Returns the exit code of an interrupt. */
-function leaveRun(id: string): number {
-  notice(`You left the run ${id}, which has not ended.`);
-  notice(`\`heddle runs resume ${id}\` goes on with it if no gateway does, and \`heddle runs cancel ${id}\` ends it.`);
+function leaveRun(run: Run): number {
+  notice(`You left the run ${run.id}, which has not ended.`);
+  const [resume, cancel] = [runsCommand('resume', run), runsCommand('cancel', run)];
+  notice(`\`${resume}\` goes on with it if no gateway of this project does, and \`${cancel}\` ends it.`);
   return ERRORS.CALL_CANCELLED.exit;
 }
 

@@ -1,8 +1,11 @@
 import { HeddleError, type UpstreamError } from '../../core/errors.ts';
-import type { RunResult } from '../../core/records/run.ts';
+import type { Run, RunResult } from '../../core/records/run.ts';
 import type { LintReport } from '../../core/records/workflow.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import { shortPath } from './print-workflow.ts';
+import { runsCommand } from './runs-command.ts';
+
+type OriginatedRun = Pick<Run, 'id' | 'origin'>;
 
 /** Returns the error of a workflow in which lint finds errors; undefined without any. `word` is its name or file as given. */
 export function lintError({ name, problems }: LintReport, word: string): HeddleError | undefined {
@@ -39,21 +42,21 @@ export function endedError({ runId, status, error }: RunResult, workflow: string
 }
 
 /** Returns the error of a run with calls in doubt. `root` is the run that the command follows: this one, or one above it. */
-export const inDoubt = (run: string, paths: readonly string[], root: string): HeddleError =>
+export const inDoubt = (run: string, paths: readonly string[], root: OriginatedRun): HeddleError =>
   new HeddleError('RUN_IN_DOUBT', `The run ${run} is in doubt: it is not known whether ${paths.join(', ')} happened.`, {
-    fix: `Run \`heddle runs show ${run}\` to see the call and the commands that settle it${root === run ? '' : `, then \`heddle runs resume ${root}\``}.`,
+    fix: `Run \`heddle runs show ${run}\` to see the call and the commands that settle it${root.id === run ? '' : `, then \`${runsCommand('resume', root)}\``}.`,
     details: { run, steps: [...paths] },
   });
 
-export const stillWaiting = (run: string, approval: string): HeddleError =>
-  new HeddleError('APPROVAL_PENDING', `The run ${run} waits for the approval ${approval}.`, {
-    fix: `Run \`heddle approvals approve ${approval}\` in a terminal, or as an approver with --key, then \`heddle runs resume ${run}\`.`,
-    details: { run, approval },
+export const stillWaiting = (run: OriginatedRun, approval: string): HeddleError =>
+  new HeddleError('APPROVAL_PENDING', `The run ${run.id} waits for the approval ${approval}.`, {
+    fix: `Run \`heddle approvals approve ${approval}\` in a terminal, or as an approver with --key, then \`${runsCommand('resume', run)}\`.`,
+    details: { run: run.id, approval },
   });
 
 /** Returns the error of a gateway that ended while it executed a run. Repeating the command would begin a second run. */
-export const gatewayLost = (run: string, { code, message }: UpstreamError): HeddleError =>
-  new HeddleError(code, `${message} The run ${run} has not ended.`, {
-    fix: `Run \`heddle runs resume ${run}\` to go on with it here; the next gateway does so, too.`,
-    details: { run },
+export const gatewayLost = (run: OriginatedRun, { code, message }: UpstreamError): HeddleError =>
+  new HeddleError(code, `${message} The run ${run.id} has not ended.`, {
+    fix: `Run \`${runsCommand('resume', run)}\` to go on with it here; the next gateway of this project does so, too.`,
+    details: { run: run.id },
   });

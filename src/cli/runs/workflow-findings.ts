@@ -4,6 +4,7 @@ import type { Run } from '../../core/records/run.ts';
 import type { WorkflowProblem, WorkflowSummary } from '../../core/records/workflow.ts';
 import type { Runs, Workflows } from '../../core/records/workflow-api.ts';
 import { shortPath } from './print-workflow.ts';
+import { runsCommand } from './runs-command.ts';
 
 const SUBJECT = 'workflows';
 
@@ -46,12 +47,12 @@ function problemFinding(name: string, { level, code, message, fix, at }: Workflo
   };
 }
 
-const stoppedFinding = ({ id, workflow, status }: Run): Finding => ({
+const stoppedFinding = (run: Run): Finding => ({
   level: 'warn',
-  subject: `run ${id}`,
-  message: `This run of ${workflow} is ${status}, but no process executes it.`,
-  fix: `Run \`heddle runs resume ${id}\` to go on with it, or \`heddle runs cancel ${id}\`.`,
-  facts: { run: id, workflow },
+  subject: `run ${run.id}`,
+  message: `This run of ${run.workflow} is ${run.status}, but no process executes it.`,
+  fix: `Run \`${runsCommand('resume', run)}\` to go on with it, or \`${runsCommand('cancel', run)}\`.`,
+  facts: { run: run.id, workflow: run.workflow },
 });
 
 const doubtFinding = ({ id, workflow }: Run): Finding => ({

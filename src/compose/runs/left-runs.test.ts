@@ -14,10 +14,11 @@ interface Kept {
   readonly runs?: readonly StoredRun[];
   readonly keepOpenMs?: number;
   readonly isOwn?: LeftRunsOptions['isOwn'];
+  readonly origin?: LeftRunsOptions['origin'];
 }
 
 /** Returns the runs that calls have left, over a journal in memory and a clock that the test sets. */
-function open({ entries = {}, runs = [], keepOpenMs = 0, isOwn = async () => true }: Kept) {
+function open({ entries = {}, runs = [], keepOpenMs = 0, isOwn = async () => true, origin }: Kept) {
   const left = new Map<string, string | undefined>();
   const time = { now: 1000 };
   const pending = new Set(['ap_1']);
@@ -29,7 +30,7 @@ function open({ entries = {}, runs = [], keepOpenMs = 0, isOwn = async () => tru
       runs.filter(({ id, ...run }) => run.caller.id === caller && left.get(id) === digest),
   };
   const pendingApproval = async (id: string) => (pending.has(id) ? PENDING : undefined);
-  const options = { journal, isOwn, pendingApproval, keepOpenMs: () => keepOpenMs, clock: () => time.now };
+  const options = { journal, isOwn, origin, pendingApproval, keepOpenMs: () => keepOpenMs, clock: () => time.now };
   return { opened: leftRuns(options), left, time, pending };
 }
 
@@ -89,4 +90,16 @@ verifies('W5', 'finds no run of an earlier key with the same name', async () => 
   const { opened } = open({ entries: ENTRIES, runs: [own], isOwn: async () => false });
   await expect(opened.limit(call)(own)).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
   expect(await opened.find(call)).toBeUndefined();
+});
+
+verifies('W5', 'finds no run of another origin', async () => {
+  const run = runOf('run_1', { status: 'waiting', caller: ada, origin: { folder: '/shop' } });
+  const foundIn = async (origin: LeftRunsOptions['origin']) => {
+    const { opened } = open({ entries: ENTRIES, runs: [run], origin });
+    await expect(opened.limit(call)(run)).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
+    return opened.find(call);
+  };
+  expect(await foundIn({ folder: '/clone' })).toBeUndefined();
+  expect(await foundIn({ folder: '/shop' })).toBe(run);
+  expect(await foundIn(undefined)).toBe(run);
 });

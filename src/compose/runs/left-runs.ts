@@ -3,13 +3,17 @@ import type { PendingApproval } from '../../core/call/approval.ts';
 import type { JsonObject, ResolvedCall } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
+import type { RunOrigin } from '../../core/records/run.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
+import { isOfOrigin } from '../../workflow/run/run-origin.ts';
 import type { RunCallers } from './run-caller.ts';
 
 export interface LeftRunsOptions {
   readonly journal: Pick<RunJournal, 'get' | 'entries' | 'leave' | 'leftBy'>;
   readonly isOwn: RunCallers['isOwn'];
+  /** The configuration of this process: runs of another one are not found. Absent on Postgres. */
+  readonly origin?: RunOrigin | undefined;
   /** Returns an approval if it is pending. */
   readonly pendingApproval: (id: string) => Promise<PendingApproval | undefined>;
   /** Returns the setting `approvals.keepOpenMs`. */
@@ -29,7 +33,7 @@ export interface LeftRuns {
 }
 
 export function leftRuns(options: LeftRunsOptions): LeftRuns {
-  const { journal, isOwn, pendingApproval, keepOpenMs, clock = steadyClock } = options;
+  const { journal, pendingApproval, keepOpenMs, clock = steadyClock } = options;
 
   /** Finds an approval that a run or a run below it waits for. */
   async function awaitedBy({ id, status }: StoredRun): Promise<PendingApproval | undefined> {
@@ -49,7 +53,7 @@ export function leftRuns(options: LeftRunsOptions): LeftRuns {
   }
 
   return {
-    find: (call) => findLeftRun({ journal, isOwn }, call),
+    find: (call) => findLeftRun(options, call),
     limit(call) {
       // One for all waits of the call: its client waits for the whole.
       let deadline: number | undefined;
@@ -65,13 +69,19 @@ export function leftRuns(options: LeftRunsOptions): LeftRuns {
   };
 }
 
+interface LeftRunFinder extends Pick<LeftRunsOptions, 'isOwn' | 'origin'> {
+  readonly journal: Pick<RunJournal, 'leftBy'>;
+}
+
 /** Finds the oldest run that an equal call of the same caller has left. */
 export async function findLeftRun(
-  { journal, isOwn }: { readonly journal: Pick<RunJournal, 'leftBy'>; readonly isOwn: RunCallers['isOwn'] },
+  { journal, isOwn, origin }: LeftRunFinder,
   call: ResolvedCall,
 ): Promise<StoredRun | undefined> {
   const { caller } = call;
-  for (const run of await journal.leftBy(caller.id, digestOf(call))) if (await isOwn(caller, run)) return run;
+  for (const run of await journal.leftBy(caller.id, digestOf(call))) {
+    if (isOfOrigin(run, origin) && (await isOwn(caller, run))) return run;
+  }
   return undefined;
 }
 

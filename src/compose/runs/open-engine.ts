@@ -12,7 +12,8 @@ export async function openEngine(
     options,
     wallClock,
     storeLocation,
-  }: Pick<WorkflowParts, 'store' | 'options' | 'wallClock' | 'storeLocation'>,
+    origin,
+  }: Pick<WorkflowParts, 'store' | 'options' | 'wallClock' | 'storeLocation' | 'origin'>,
   parts: RunParts,
 ): Promise<RunEngine> {
   const { journal } = parts;
@@ -22,8 +23,9 @@ export async function openEngine(
     const { embeddedEngine } = await import('../../workflow/engines/embedded-engine.ts');
     const owner = { id: randomUUID(), ...thisProcess() };
     const common = { journal, queue: store.runQueue, advance: run, pickUp, clock: wallClock };
-    return embeddedEngine({ ...common, owner, isAlive: isProcessAlive });
+    return embeddedEngine({ ...common, owner, origin, isAlive: isProcessAlive });
   }
+  // Without the origin: replicas of one Postgres store are identical by definition.
   const { openDbosEngine } = await import('../../workflow/engines/dbos-engine.ts');
   const common = { journal, leases: store.leases, advance: run, pickUp, clock: wallClock };
   return openDbosEngine({ location: storeLocation, ...common });

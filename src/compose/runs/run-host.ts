@@ -4,6 +4,7 @@ import type { RunFollower } from '../../core/records/workflow-api.ts';
 import { spanAbove, traceparentBelow } from '../../core/traceparent.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunEngine } from '../../workflow/run/engine.ts';
+import { requireOrigin } from '../../workflow/run/run-origin.ts';
 import type { RunParts } from '../../workflow/run/run-parts.ts';
 import { startRun } from '../../workflow/run/start-run.ts';
 import type { WorkflowLibrary } from '../workflows/workflow-library.ts';
@@ -11,7 +12,7 @@ import type { WorkflowParts } from '../workflows/workflow-parts.ts';
 import type { WantedRun } from './begin-run.ts';
 import type { CallWorkflowOptions } from './call-workflow.ts';
 import { definitionPins } from './definition-pins.ts';
-import { leftRuns } from './left-runs.ts';
+import { type LeftRuns, type LeftRunsOptions, leftRuns } from './left-runs.ts';
 import { openEngine } from './open-engine.ts';
 import { retainRuns } from './retain-runs.ts';
 import { pendingApproval, runApprovals } from './run-approvals.ts';
@@ -31,7 +32,7 @@ export interface RunHostOptions {
 }
 
 /** The execution of runs in this process. The engine is opened with the first run. */
-export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun' | 'callers'> {
+export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun' | 'callers' | 'requireHere'> {
   readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel' | 'isOwn' | 'left'>;
   close(): Promise<void>;
 }
@@ -40,8 +41,10 @@ export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'r
 const ALL_INPUT = { form: true, url: true, sampling: true, samplingTools: true, roots: true } as const;
 
 export function openRunHost({ parts, watch, sessions, library, wanted }: RunHostOptions): RunHost {
-  const { store, wallClock } = parts;
+  const { store, wallClock, origin } = parts;
   const { journal } = watch;
+  // Replicas of one Postgres store are identical by definition: there the origin is stored and selects nothing.
+  const ownOrigin = store.runQueue && origin;
   const pins = definitionPins(journal, library);
   const callers = runCallers({ keys: store.keys, settings: () => parts.active().config.settings });
   let opened: Promise<RunEngine> | undefined;
@@ -69,7 +72,7 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
     const run = await startRun(
       { journal, clock: wallClock },
       {
-        ...{ workflow, subWorkflows, input, caller, callId },
+        ...{ workflow, subWorkflows, input, caller, callId, origin },
         ...(fence && { parent: { run: fence.run, path: fence.path } }),
         ...(call.options.timeoutMs !== undefined && { timeoutMs: call.options.timeoutMs }),
         ...(follower.detach && { detached: true }),
@@ -84,20 +87,16 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
   return {
     engine,
     callers,
+    requireHere: (run) => requireOrigin(run, ownOrigin),
     async retryRun(run, from, caller) {
       const { retryRun } = await import('../../workflow/run/retry-run.ts');
-      return retryRun({ journal, clock: wallClock }, run, { from, caller });
+      return retryRun({ journal, clock: wallClock }, run, { from, caller, origin });
     },
     doubtsOf: (run) => doubtsOf(run, { journal, audit: store.audit }),
     calls: {
       begin,
       isOwn: callers.isOwn,
-      left: leftRuns({
-        journal,
-        isOwn: callers.isOwn,
-        pendingApproval: (id) => pendingApproval(parts.approvalFlow, id),
-        keepOpenMs: () => parts.active().config.settings.approvals.keepOpenMs,
-      }),
+      left: leftRunsOf(parts, { journal, isOwn: callers.isOwn, origin: ownOrigin }),
       async cancel(run, by) {
         await journal.signal(run, { kind: 'cancel', by, detail: { reason: 'The caller cancelled its call.' } });
         await (await engine()).wake(run);
@@ -112,6 +111,16 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
     },
   };
 }
+
+const leftRunsOf = (
+  { active, approvalFlow }: WorkflowParts,
+  found: Pick<LeftRunsOptions, 'journal' | 'isOwn' | 'origin'>,
+): LeftRuns =>
+  leftRuns({
+    ...found,
+    pendingApproval: (id) => pendingApproval(approvalFlow, id),
+    keepOpenMs: () => active().config.settings.approvals.keepOpenMs,
+  });
 
 /** Loads the sandbox with the first code step. */
 const loadAndRun: RunCode = async (request, host) => {

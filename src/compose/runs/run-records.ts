@@ -14,7 +14,7 @@ const SHOWN: Readonly<Record<keyof Run, true>> = {
     parent: true,
     depth: true,
   },
-  ...{ retryOf: true, startedAt: true, endedAt: true, wakeAt: true, stopped: true, error: true },
+  ...{ retryOf: true, origin: true, startedAt: true, endedAt: true, wakeAt: true, stopped: true, error: true },
 };
 
 /** Leaves out the fields that only the store needs. */

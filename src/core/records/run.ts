@@ -37,6 +37,16 @@ export interface RunCaller {
   readonly profile?: string;
 }
 
+/** The configuration of the process that began a run. On SQLite only processes of the same origin execute the run. */
+export interface RunOrigin {
+  /** The project folder, without symbolic links. */
+  readonly folder: string;
+  /** The file of `--config`, without symbolic links; absent if the files of the project apply. */
+  readonly file?: string;
+  /** A program with a `config`, `servers` or `hooks` of its own began the run. */
+  readonly program?: true;
+}
+
 /** A run of a workflow. */
 export interface Run {
   readonly id: string;
@@ -53,11 +63,16 @@ export interface Run {
   readonly depth: number;
   /** The run whose finished steps this one took over, and the first step that runs again. */
   readonly retryOf?: { readonly run: string; readonly from: string };
+  /** Absent in runs of earlier versions: any process executes those. */
+  readonly origin?: RunOrigin;
   readonly startedAt: number;
   readonly endedAt?: number;
   /** The time of the next wake-up, of a run that waits. */
   readonly wakeAt?: number;
-  /** The run is due, but no living process executes it. On Postgres this is known 9 s after its process has died. */
+  /**
+   * The run is due, but no living process executes it. On Postgres this is known 9 s after its process has died. On
+   * SQLite only runs of the reader's origin have it.
+   */
   readonly stopped?: true;
   readonly error?: RunError;
 }

@@ -267,4 +267,6 @@ export const MIGRATIONS: readonly Migration[] = [
     `ALTER TABLE ${SCHEMA}.runs ADD COLUMN left_call TEXT`,
     `CREATE INDEX runs_left ON ${SCHEMA}.runs (caller, left_call) WHERE left_call IS NOT NULL`,
   ],
+  // The configuration of the process that began a run. Replicas are identical by definition, so it selects nothing here.
+  [`ALTER TABLE ${SCHEMA}.runs ADD COLUMN origin TEXT`],
 ];

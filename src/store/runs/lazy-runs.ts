@@ -54,7 +54,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
       heartbeat: (claimed) => use(({ runQueue }) => runQueue.heartbeat(claimed)),
       release: (claimed, wakeAt) => use(({ runQueue }) => runQueue.release(claimed, wakeAt)),
       unowned: (options) => use(({ runQueue }) => runQueue.unowned(options)),
-      nextDue: () => use(({ runQueue }) => runQueue.nextDue()),
+      nextDue: (origin) => use(({ runQueue }) => runQueue.nextDue(origin)),
     },
     close: async () => (await opening)?.close(),
   };

@@ -21,13 +21,16 @@ it('no query of runs reads a whole table, and a list is read in the order of an 
     const queue = storedQueue(statements, () => 0);
     await queue.claim(claimOptions());
     await queue.claim(claimOptions({ only: ['run_1', 'run_2'] }));
+    await queue.claim(claimOptions({ origin: { folder: '/shop' } }));
     await queue.nextDue();
+    await queue.nextDue({ folder: '/shop' });
   });
   expect(plans.length).toBeGreaterThan(12);
   expect(plans.filter((step) => /^SCAN (?!owners|[\w.]+ USING (COVERING )?INDEX)/.test(step))).toEqual([]);
   const all = await plansOf((statements) => runQueries(statements).list({}));
   expect(all.filter((step) => step.includes('TEMP B-TREE') && !step.includes('LAST TERM'))).toEqual([]);
-  const claim = await plansOf((statements) => storedQueue(statements, () => 0).claim(claimOptions()));
+  const wanted = claimOptions({ origin: { folder: '/shop' } });
+  const claim = await plansOf((statements) => storedQueue(statements, () => 0).claim(wanted));
   const used = claim.filter((step) => step.startsWith('SEARCH'));
   expect(used).toEqual([
     'SEARCH main.runs USING COVERING INDEX runs_owned (owner>?)',

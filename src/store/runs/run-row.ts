@@ -1,6 +1,6 @@
-import type { RunError, RunStatus } from '../../core/records/run.ts';
+import type { RunError, RunOrigin, RunStatus } from '../../core/records/run.ts';
 import { storable } from '../rows.ts';
-import type { StoredRun } from '../run-journal.ts';
+import { originText, type StoredRun } from '../run-journal.ts';
 import type { SqlRow } from '../statements.ts';
 
 /** A row of the table `runs`. */
@@ -21,6 +21,8 @@ export interface RunRow extends SqlRow {
   readonly output: string | null;
   readonly signal_seen: number;
   readonly left_call: string | null;
+  /** JSON of the origin. Equal origins have equal texts. */
+  readonly origin: string | null;
   /** JSON of all other fields. */
   readonly facts: string;
 }
@@ -29,7 +31,7 @@ type Facts = Pick<StoredRun, 'caller' | 'parent' | 'depth' | 'retryOf' | 'timeou
 
 const COLUMNS = [
   ...['id', 'workflow', 'digest', 'interpreter', 'status', 'caller', 'call_id', 'parent', 'started_at', 'ended_at'],
-  ...['wake_at', 'error', 'input', 'output', 'signal_seen', 'facts', 'left_call'],
+  ...['wake_at', 'error', 'input', 'output', 'signal_seen', 'facts', 'left_call', 'origin'],
 ];
 export const RUN_COLUMNS = { raw: COLUMNS.join(', ') };
 
@@ -61,13 +63,14 @@ export function toRunRow(run: StoredRun): RunRow {
     output: run.output ?? null,
     signal_seen: run.signalSeen,
     left_call: run.left ?? null,
+    origin: run.origin ? originText(run.origin) : null,
     facts: JSON.stringify(facts),
   };
 }
 
 /** Converts a row back. Its JSON was written by `toRunRow`. */
 export function fromRunRow(row: RunRow): StoredRun {
-  const { call_id: callId, ended_at: endedAt, wake_at: wakeAt, error, output, left_call: left } = row;
+  const { call_id: callId, ended_at: endedAt, wake_at: wakeAt, error, output, left_call: left, origin } = row;
   return {
     ...(JSON.parse(row.facts) as Facts),
     id: row.id,
@@ -84,6 +87,7 @@ export function fromRunRow(row: RunRow): StoredRun {
     signalSeen: row.signal_seen,
     ...(callId !== null && { callId }),
     ...(left !== null && { left }),
+    ...(origin !== null && { origin: JSON.parse(origin) as RunOrigin }),
   };
 }
 

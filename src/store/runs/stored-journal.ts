@@ -85,7 +85,7 @@ function createStatements(
     sql`INSERT INTO ${table('runs')} (${RUN_COLUMNS}, due_at, signal_last)
       VALUES (${row.id}, ${row.workflow}, ${row.digest}, ${row.interpreter}, ${row.status}, ${row.caller},
         ${row.call_id}, ${row.parent}, ${row.started_at}, ${row.ended_at}, ${row.wake_at}, ${row.error}, ${row.input},
-        ${row.output}, ${row.signal_seen}, ${row.facts}, ${row.left_call}, 0, ${row.signal_seen})`,
+        ${row.output}, ${row.signal_seen}, ${row.facts}, ${row.left_call}, ${row.origin}, 0, ${row.signal_seen})`,
     // `prune` must not remove a value between here and the commit.
     sql`SELECT sha256 FROM ${table('run_values')} WHERE sha256 IN ${valuesIn(uses)} ORDER BY sha256 ${{ raw: statements.lock('KEY SHARE') }}`,
     ...values.map(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { RunOrigin } from '../../core/records/run.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Lease } from '../lease-book.ts';
-import { runLease } from '../run-journal.ts';
+import { originText, runLease } from '../run-journal.ts';
 import type { ClaimedRun, ClaimOptions, RunOwner, RunQueue } from '../run-queue.ts';
 import { type SqlRow, type SqlStatement, type Statements, sql } from '../statements.ts';
 import { nextEpoch } from '../vault/vault-tables.ts';
@@ -64,18 +65,22 @@ export function storedQueue(statements: Statements, clock: Clock): RunQueue {
     async unowned(options) {
       return (await candidatesOf(statements, { ...options, owner: NO_OWNER })).map(({ id }) => id);
     },
-    async nextDue() {
+    async nextDue(origin) {
       const [row] = await statements.read(
-        sql`SELECT min(due_at) AS due FROM ${runs} WHERE owner IS NULL AND due_at IS NOT NULL`,
+        sql`SELECT min(due_at) AS due FROM ${runs} WHERE owner IS NULL AND due_at IS NOT NULL AND ${isOf(origin)}`,
       );
       return typeof row?.due === 'number' ? row.due : undefined;
     },
   };
 }
 
+/** Selects the runs that a process of this origin may execute. */
+const isOf = (origin: RunOrigin | undefined): SqlStatement =>
+  origin ? sql`(origin IS NULL OR origin = ${originText(origin)})` : sql`${ANY}`;
+
 async function candidatesOf(
   statements: Statements,
-  { owner, now, limit, only, interpreter, isAlive }: ClaimOptions,
+  { owner, now, limit, only, interpreter, origin, isAlive }: ClaimOptions,
 ): Promise<readonly Candidate[]> {
   const runs = runTable(statements, 'runs');
   // Reads the index once per owner. DISTINCT would read it once per run.
@@ -87,7 +92,7 @@ async function candidatesOf(
   );
   const isDead = (other: RunOwner) => other.id !== owner.id && !isAlive(other);
   const dead = owned.flatMap(({ owner: text }) => (isDead(JSON.parse(String(text)) as RunOwner) ? [String(text)] : []));
-  const known = interpreter === undefined ? sql`1 = 1` : sql`interpreter <= ${interpreter}`;
+  const known = sql`${isOf(origin)} AND ${interpreter === undefined ? sql`${ANY}` : sql`interpreter <= ${interpreter}`}`;
   const wanted = only ? sql`${known} AND id IN ${valuesIn(only)}` : known;
   const select = (condition: SqlStatement) =>
     statements.read(

@@ -262,4 +262,11 @@ export const MIGRATIONS: readonly Migration[] = [
     `ALTER TABLE runs ADD COLUMN left_call TEXT`,
     `CREATE INDEX runs_left ON runs (caller, left_call) WHERE left_call IS NOT NULL`,
   ],
+  // The configuration of the process that began a run: all projects of a user share this file. The index has the
+  // origin, so that a claim passes over runs of other projects without reading them.
+  [
+    `ALTER TABLE runs ADD COLUMN origin TEXT`,
+    `DROP INDEX runs_due`,
+    `CREATE INDEX runs_due ON runs (due_at, started_at, origin) WHERE owner IS NULL AND due_at IS NOT NULL`,
+  ],
 ];

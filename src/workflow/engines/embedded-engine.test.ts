@@ -53,6 +53,30 @@ describe('the embedded engine', () => {
     await until('the run has ended', async () => (await status(bench, run)) === 'succeeded');
   });
 
+  verifies('W5', 'executes no run of another origin: it is neither picked up nor woken nor resumed', async () => {
+    const bench = await runBench();
+    const [shop, clone] = [{ folder: '/shop' }, { folder: '/clone' }];
+    const foreign = await bench.create(aWorkflow([aCallStep('write')]), { origin: shop });
+    const earlier = await bench.create(aWorkflow([aCallStep('write2')]));
+    const timers: number[] = [];
+    const timer: EmbeddedEngineOptions['timer'] = (delay) => {
+      timers.push(delay);
+      return () => {};
+    };
+    const { engine } = engineOf(bench, { pickUp: true, origin: clone, timer });
+    await until('the run without an origin has ended', async () => (await status(bench, earlier)) === 'succeeded');
+    await bench.store.runs.signal(foreign.id, { kind: 'resume', by: 'ops', detail: {} });
+    await engine.wake(foreign.id);
+    const refused = { code: 'USAGE_INVALID', fix: expect.stringContaining('cd /shop') };
+    await expect(engine.resume(foreign.id)).rejects.toMatchObject(refused);
+    await engine.close();
+    expect(await status(bench, foreign)).toBe('running');
+    // A due run of another origin sets no timer: it would fire at once, again and again.
+    expect(timers.filter((delay) => delay === 0)).toEqual([]);
+    engineOf(bench, { pickUp: true, origin: shop });
+    await until('the run has ended', async () => (await status(bench, foreign)) === 'succeeded');
+  });
+
   verifies('W3', 'suspends a run that waits for an approver, and goes on with its decision', async () => {
     const bench = await runBench();
     const { engine } = engineOf(bench);

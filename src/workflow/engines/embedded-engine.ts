@@ -1,11 +1,12 @@
 import { HeddleError } from '../../core/errors.ts';
-import { ENDED_STATUSES } from '../../core/records/run.ts';
+import { ENDED_STATUSES, type RunOrigin } from '../../core/records/run.ts';
 import { type Clock, realTimer, repeatEvery, type Timer } from '../../core/time.ts';
 import type { RunJournal } from '../../store/run-journal.ts';
 import type { ClaimedRun, RunOwner, RunQueue } from '../../store/run-queue.ts';
 import { INTERPRETER } from '../journal/entries.ts';
 import { RunInterrupted } from '../run/durable.ts';
 import type { Advanced, AdvanceRun, RunEngine } from '../run/engine.ts';
+import { requireOrigin } from '../run/run-origin.ts';
 
 const MAX_RUNNING = 100;
 const HEARTBEAT_MS = 20_000;
@@ -24,6 +25,8 @@ export interface EmbeddedEngineOptions {
   readonly isAlive: (owner: RunOwner) => boolean;
   /** Executes runs of other processes, too. */
   readonly pickUp?: boolean;
+  /** The configuration of this process. Runs of another one are not executed: projects of a user share the store. */
+  readonly origin?: RunOrigin;
   readonly maxRunning?: number;
   readonly clock?: Clock;
   readonly timer?: Timer;
@@ -83,6 +86,7 @@ class EmbeddedEngine implements RunEngine {
     const { journal, maxRunning = MAX_RUNNING } = this.#options;
     const run = await journal.get(id);
     if (!run || ENDED_STATUSES.includes(run.status) || this.#running.has(id)) return;
+    requireOrigin(run, this.#options.origin);
     if (run.interpreter > INTERPRETER) throw tooNew(id);
     if (this.#running.size >= maxRunning) return this.#wait(id, this.#clock()); // Claimed when another run ends.
     if ((await this.#claim([id])).length === 0 && !this.#running.has(id)) throw owned(id);
@@ -108,12 +112,12 @@ class EmbeddedEngine implements RunEngine {
 
   /** Claims runs and executes them. Claims of one engine follow each other. */
   #claim(only?: readonly string[]): Promise<readonly string[]> {
-    const { queue, owner, isAlive, maxRunning = MAX_RUNNING } = this.#options;
+    const { queue, owner, origin, isAlive, maxRunning = MAX_RUNNING } = this.#options;
     const next = this.#claiming.then(async () => {
       const limit = maxRunning - this.#running.size;
       if (this.#isClosed || limit <= 0 || only?.length === 0) return [];
       const claimed = await queue.claim({
-        ...{ owner, now: this.#clock(), limit, isAlive, interpreter: INTERPRETER },
+        ...{ owner, now: this.#clock(), limit, isAlive, origin, interpreter: INTERPRETER },
         ...(only && { only }),
       });
       for (const one of claimed) this.#execute(one);
@@ -198,14 +202,14 @@ class EmbeddedEngine implements RunEngine {
   }
 
   async #claimOnce(): Promise<void> {
-    const { queue, pickUp } = this.#options;
+    const { queue, pickUp, origin } = this.#options;
     if (!pickUp) {
       await this.#claimOwn();
       this.#arm(Math.min(...this.#waiting.values()));
       return;
     }
     await this.#claim();
-    this.#arm(Math.min((await queue.nextDue()) ?? Number.POSITIVE_INFINITY, this.#clock() + CLAIM_MS));
+    this.#arm(Math.min((await queue.nextDue(origin)) ?? Number.POSITIVE_INFINITY, this.#clock() + CLAIM_MS));
   }
 
   /** Claims own runs that are due. One that another process has is tried again later, until it has ended. */

@@ -6,7 +6,7 @@ export interface RunEngine {
   start(run: string): Promise<void>;
   /** Executes a run that has got a signal, if this process executes such runs. */
   wake(run: string): Promise<void>;
-  /** Executes a run in this process. Throws RUN_OWNED if a living process owns it, and RUN_TOO_NEW. */
+  /** Executes a run in this process. Throws RUN_OWNED if a living process owns it, RUN_TOO_NEW, and USAGE_INVALID for another origin. */
   resume(run: string): Promise<void>;
   /** Suspends what can be suspended, aborts the rest and releases the leases. */
   close(): Promise<void>;

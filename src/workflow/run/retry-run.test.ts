@@ -37,8 +37,9 @@ describe('a retry', () => {
       'write-bad',
       ({ input }) => ({ ...(text('ok') as object), value: { content: [], structuredContent: input } }) as never,
     );
-    const run = await retryRun(bench.parts, old, { caller: grace, from: 'last' });
-    expect(run).toMatchObject({ retryOf: { run: old.id, from: 'last' }, caller: { id: 'grace' } });
+    const origin = { folder: '/shop' };
+    const run = await retryRun(bench.parts, old, { caller: grace, from: 'last', origin });
+    expect(run).toMatchObject({ retryOf: { run: old.id, from: 'last' }, caller: { id: 'grace' }, origin });
     expect([old.detached, run.detached]).toEqual([true, undefined]);
     expect(await bench.advance(run)).toEqual({ kind: 'ended' });
     expect(bench.called(run)).toEqual(['write-bad']);

@@ -1,7 +1,7 @@
 import { newCallId } from '../../core/call/call-id.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import { ENDED_STATUSES } from '../../core/records/run.ts';
+import { ENDED_STATUSES, type RunOrigin } from '../../core/records/run.ts';
 import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { Clock } from '../../core/time.ts';
 import type { JournalEntry, RunJournal, StoredRun } from '../../store/run-journal.ts';
@@ -17,6 +17,8 @@ export interface RetryOptions {
   readonly caller: Caller;
   /** The id of the first step that runs again. */
   readonly from: string;
+  /** The configuration of this process. */
+  readonly origin?: RunOrigin;
 }
 
 interface RetryParts {
@@ -29,7 +31,7 @@ interface RetryParts {
  * the run is open, the step is unknown, or a step before it has no result or was undone.
  */
 export async function retryRun({ journal, clock = Date.now }: RetryParts, old: StoredRun, options: RetryOptions) {
-  const { caller, from } = options;
+  const { caller, from, origin } = options;
   if (!ENDED_STATUSES.includes(old.status)) throw stillOpen(old.id);
   const definition = (await journal.value(old.digest)) as unknown as Workflow | undefined;
   const before = stepsBefore(definition, from);
@@ -53,6 +55,7 @@ export async function retryRun({ journal, clock = Date.now }: RetryParts, old: S
     startedAt: now,
     signalSeen: 0,
     retryOf: { run: old.id, from },
+    ...(origin && { origin }),
   };
   const first: JournalEntry = { sequence: 1, at: now, kind: 'created', path: '', detail: created?.detail ?? {} };
   await journal.create(run, [], [first, ...taken.map((entry, at) => ({ ...entry, sequence: at + 2 }))]);

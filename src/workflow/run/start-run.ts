@@ -3,6 +3,7 @@ import { newCallId } from '../../core/call/call-id.ts';
 import type { Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json.ts';
+import type { RunOrigin } from '../../core/records/run.ts';
 import type { Clock } from '../../core/time.ts';
 import type { JournalEntry, JournalValue, RunJournal, StoredRun } from '../../store/run-journal.ts';
 import type { Workflow } from '../definition/canonical.ts';
@@ -22,6 +23,8 @@ export interface NewRun {
   readonly timeoutMs?: number;
   readonly detached?: boolean;
   readonly traceparent?: string;
+  /** The configuration of this process. A run with a parent has that of its parent. */
+  readonly origin?: RunOrigin;
   /** The workflows that its steps may call, by name: their digests are pinned. */
   readonly subWorkflows?: Readonly<Record<string, Workflow>>;
 }
@@ -35,6 +38,8 @@ interface StartParts {
 export async function startRun({ journal, clock = Date.now }: StartParts, wanted: NewRun): Promise<StoredRun> {
   const { workflow, input, caller, callId, parent, timeoutMs, detached, traceparent, subWorkflows = {} } = wanted;
   const now = clock();
+  const above = parent && (await journal.get(parent.run));
+  const origin = above ? above.origin : wanted.origin;
   const definition = definitionValue(workflow);
   const inputValue = toValue(JSON.stringify(input));
   const pinned = Object.entries(subWorkflows).map(([name, one]) => [name, definitionValue(one)] as const);
@@ -45,7 +50,7 @@ export async function startRun({ journal, clock = Date.now }: StartParts, wanted
     interpreter: INTERPRETER,
     status: 'running',
     caller: toRunCaller(caller),
-    depth: await depthBelow(journal, parent?.run),
+    depth: parent ? depthBelow(above?.depth ?? 0) : 0,
     startedAt: now,
     input: inputValue.sha256,
     signalSeen: 0,
@@ -54,6 +59,7 @@ export async function startRun({ journal, clock = Date.now }: StartParts, wanted
     ...(timeoutMs !== undefined && !parent && { timeoutAt: now + timeoutMs }),
     ...(detached && { detached: true }),
     ...(traceparent !== undefined && { traceparent }),
+    ...(origin && { origin }),
   };
   const created = firstEntry(now, pinned.length === 0 ? {} : { pinned: pinsOf(pinned) });
   const values = unique([definition, inputValue, ...pinned.map(([, value]) => value)]);
@@ -85,11 +91,9 @@ const unique = (values: readonly JournalValue[]): readonly JournalValue[] => [
   ...new Map(values.map((value) => [value.sha256, value])).values(),
 ];
 
-/** Returns the depth of a run below a parent. Throws RUN_FAILED if it is too deep. */
-async function depthBelow(journal: RunJournal, parent: string | undefined): Promise<number> {
-  if (parent === undefined) return 0;
-  const above = await journal.get(parent);
-  const depth = (above?.depth ?? 0) + 1;
+/** Returns the depth of a run below one of this depth. Throws RUN_FAILED if it is too deep. */
+function depthBelow(above: number): number {
+  const depth = above + 1;
   if (depth < MAX_DEPTH) return depth;
   throw new HeddleError('RUN_FAILED', `${MAX_DEPTH} workflows call one another, the most that may: one calls itself.`, {
     fix: 'Remove the cycle of `workflow` steps.',
