@@ -89,6 +89,8 @@ export interface RunJournal {
   ofCall(caller: string, callId: string): Promise<StoredRun | undefined>;
   /** Stores that the call with this digest has left its run; with undefined, that an equal call has its end. */
   leave(run: string, call: string | undefined): Promise<void>;
+  /** Replaces the origin of a run. */
+  moveTo(run: string, origin: RunOrigin): Promise<void>;
   /** Returns the runs of a caller that equal calls have left, the oldest first. */
   leftBy(caller: string, call: string): Promise<readonly StoredRun[]>;
   /** Returns the newest first. */

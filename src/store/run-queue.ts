@@ -38,7 +38,7 @@ export interface RunQueue {
   /** Ends the claim of a run. It is due at `wakeAt`, by a signal, or never; one that is `running` without a time at once. */
   release(claimed: ClaimedRun, wakeAt?: number): Promise<void>;
   /** Returns the open runs that a claim would get now: those that are due, or whose owner is dead. */
-  unowned(options: Pick<ClaimOptions, 'now' | 'limit' | 'isAlive' | 'origin'>): Promise<readonly string[]>;
+  unowned(options: Pick<ClaimOptions, 'now' | 'limit' | 'isAlive'>): Promise<readonly string[]>;
   /** Returns the time at which the next run of this origin is due; undefined if none waits for a time. */
   nextDue(origin?: RunOrigin): Promise<number | undefined>;
 }

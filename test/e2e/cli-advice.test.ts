@@ -80,11 +80,12 @@ verifies('L5', 'suggests `list tools` of the same ad-hoc server when no tool is 
   };
   const url = 'http://localhost:3001/mcp';
   expect(await fixOf(url)).toBe(`  fix: Run \`heddle list tools ${url}\` to see them.`);
-  expect(await fixOf('--', 'node', 'a server.js')).toContain(
+  expect(await fixOf('--', 'node', 'a server.js', '::')).toContain(
     "Run `heddle list tools -- node 'a server.js'` to see them",
   );
+  expect(await fixOf('--', 'node', 'x.js', 'echo', 'message=hi')).toContain(':: echo message=hi');
   expect(await fixOf('--', 'node', 'x.js', '::')).toContain('Run `heddle list tools -- node x.js` to see them');
-  expect(await fixOf('--', 'node', 'x.js', '--api-key', 'hidden')).not.toContain('hidden');
+  expect(await fixOf('--', 'node', 'x.js', '--api-key', 'hidden', '::')).not.toContain('hidden');
   expect(await fixOf('--')).toContain('heddle call -- npx');
 });
 

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { copyFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { verifies } from '../requirements.ts';
@@ -67,3 +67,20 @@ verifies(
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining(`--config ${file}`)]);
   },
 );
+
+verifies('W5', 'a run whose project folder or --config file is gone goes on from any folder', async () => {
+  const shop = workflowProject({ workflows });
+  const clone = workflowProject({ workflows, home: shop.home });
+  const waiting = async (...options: string[]) =>
+    /The run (\S+) waits/.exec((await shop.heddle(['run', '.heddle/workflows/asks.yaml', ...options])).stderr)?.[1] ??
+    '';
+  copyFileSync(join(shop.folder, 'heddle.json'), join(shop.folder, 'ci.json'));
+  const [ofFile, ofFolder] = [await waiting('--config', 'ci.json'), await waiting()];
+  rmSync(join(shop.folder, 'ci.json'));
+  const cancelled = { code: 0, stdout: `${ofFile} is cancelled.\n` };
+  expect(await shop.heddle(['runs', 'cancel', ofFile])).toMatchObject(cancelled);
+  renameSync(shop.folder, join(clone.folder, 'moved'));
+  expect((await clone.heddle(['runs', 'cancel', ofFolder])).code).toBe(0);
+  const { origin } = JSON.parse((await clone.heddle(['runs', 'show', ofFolder, '--json'])).stdout);
+  expect(origin).toEqual({ folder: realpathSync(clone.folder) });
+});

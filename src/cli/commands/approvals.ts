@@ -179,9 +179,9 @@ async function decide({ approvals, input, by }: Site, { id }: Approval, verdict:
   if (input.flag('json')) printJson(decided);
   else print(decidedText(decided, verdict));
   if (decided.subject.run && decided.status !== 'pending') {
-    const resume = `\`heddle runs resume ${decided.subject.run.id}\``;
+    const show = `\`heddle runs show ${decided.subject.run.id}\``;
     notice(
-      `A gateway of its project, or the command that waits for it, goes on with the run; without one run ${resume} there.`,
+      `A gateway of its project, or the command that waits for it, goes on with the run; ${show} says how without one.`,
     );
   }
   const { alsoApproved = [] } = decided;

@@ -122,7 +122,7 @@ verifies(
     expect(stderr).toContain(`then \`heddle runs resume ${run}\``);
     const key = (await heddle(['key', 'create', 'ops', '--role', 'approver'])).stdout.trim();
     const approved = await heddle(['approvals', 'approve', approval], { env: { HEDDLE_KEY: key } });
-    expect([approved.code, approved.stderr]).toEqual([0, expect.stringContaining(`heddle runs resume ${run}`)]);
+    expect([approved.code, approved.stderr]).toEqual([0, expect.stringContaining(`heddle runs show ${run}`)]);
     expect((await heddle(['runs'])).stdout).toContain('no process executes it');
     const resumed = await heddle(['runs', 'resume', run]);
     expect([resumed.code, resumed.stdout]).toEqual([0, '{"approved":true}\n']);

@@ -118,7 +118,7 @@ async function list({ heddle, by, words, input }: Site): Promise<number> {
   else notice(NONE[status] ?? 'There is no run.');
   if (found.length === limit) notice(`These are the newest ${limit}. List more with --limit ${MAX_LISTED}.`);
   const stopped = found.find((run) => run.stopped && run.status !== 'in_doubt');
-  if (stopped) notice(`No process executes ${stopped.id}: \`${runsCommand('resume', stopped)}\` goes on with it.`);
+  if (stopped) notice(`No process executes ${stopped.id}: ${wayOn(stopped)}.`);
   if (found.some(({ status: one }) => one === 'in_doubt')) {
     notice('A run is in doubt: `heddle runs show ID` shows the call and the commands that settle it.');
   }
@@ -137,18 +137,16 @@ async function show({ heddle, by, words, input }: Site): Promise<number> {
     printRun(run, await heddle.runs.events(by, run.id));
     const isOpen = !ENDED_STATUSES.includes(run.status);
     if (isOpen && run.status !== 'in_doubt') {
-      notice(goingOn(run));
+      notice(`${run.stopped ? 'No process executes it:' : 'If no process executes it,'} ${wayOn(run)}.`);
     }
   }
   return 0;
 }
 
-/** Says what goes on with an open run. `stopped` is known of the runs of this configuration only. */
-function goingOn(run: Run): string {
-  const command = `\`${runsCommand('resume', run)}\``;
-  if (run.stopped) return `No process executes it: ${command} goes on with it.`;
-  const way = run.origin?.program ? '`heddle.runs.resume` in its program' : command;
-  return `If no process executes it, ${way} goes on with it${run.origin ? `, in ${run.origin.folder}` : ''}.`;
+/** Says how to go on with an open run, and in which folder. */
+function wayOn(run: Run): string {
+  const way = run.origin?.program ? '`heddle.runs.resume` in its program' : `\`${runsCommand('resume', run)}\``;
+  return `${way} goes on with it${run.origin ? `, in ${run.origin.folder}` : ''}`;
 }
 
 async function events({ heddle, by, words, input }: Site): Promise<number> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import colors from 'picocolors';
 import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { authenticator, hasOwnerToken } from '../../gateway/auth/authenticate.ts';
 import { commandProofOf, isSameProof } from '../../gateway/auth/gateway-proof.ts';
@@ -105,7 +106,7 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     if (other) notice(otherGateway(other));
     else await announceGateway(home, note);
     if (input.flag('json')) process.stdout.write(`${JSON.stringify({ url, token, pid })}\n`);
-    else welcome({ url, token, example: await exampleCall(heddle) });
+    else welcome({ url, token, example: await exampleCall(heddle, input.text('config')) });
     following = followReloads(heddle, signal, () =>
       updateDigest(home, note, heddle.configurationDigest(localCaller(), proofKey)),
     );
@@ -171,7 +172,7 @@ function cannotListen(cause: unknown, host: string, port: number): unknown {
 }
 
 /** Returns a call of the built-in file tools, unless they are switched off or another server has their name. */
-async function exampleCall(heddle: Heddle): Promise<string> {
+async function exampleCall(heddle: Heddle, file: string | undefined): Promise<string> {
   const servers = await heddle.servers.list(localCaller());
   const isThere = servers.some(
     ({ name, scope, state }) => name === FILES && scope === 'builtin' && state !== 'disabled',
@@ -180,7 +181,8 @@ async function exampleCall(heddle: Heddle): Promise<string> {
   const { projectFolder, settings } = heddle.configuration(localCaller());
   const [folder = projectFolder] = settings.builtins.filesystem.allowedPaths;
   const example = existsSync(join(folder, 'README.md')) ? 'fs_read_file path=README.md' : 'fs_list_directory path=.';
-  return `\n  ${ownCommand(process.env).command} call ${FILES}.${example}`;
+  const option = file === undefined ? '' : ` ${quoteCommand(['--config', file])}`;
+  return `\n  ${ownCommand(process.env).command} call ${FILES}.${example}${option}`;
 }
 
 interface Welcome {

@@ -30,7 +30,7 @@ export function splitCommand(words: readonly string[]): {
   const [command, ...args] = ofServer;
   if (command === undefined || at < 0 || at === words.length - 1) {
     throw new HeddleError('USAGE_INVALID', 'After `--` comes the command of a server, then `::`, then a tool.', {
-      fix: ofServer.length > 0 ? listToolsFix(['--', ...ofServer]) : EXAMPLE,
+      fix: at > 0 ? listToolsFix(['--', ...ofServer]) : EXAMPLE,
     });
   }
   return { server: serverOf(command, args), call: words.slice(at + 1) };

@@ -51,7 +51,7 @@ const stoppedFinding = (run: Run): Finding => ({
   level: 'warn',
   subject: `run ${run.id}`,
   message: `This run of ${run.workflow} is ${run.status}, but no process executes it.`,
-  fix: `Run \`${runsCommand('resume', run)}\` to go on with it, or \`${runsCommand('cancel', run)}\`.`,
+  fix: `Run \`${runsCommand('resume', run)}\` to go on with it, or \`${runsCommand('cancel', run)}\`${run.origin ? `, in ${run.origin.folder}` : ''}.`,
   facts: { run: run.id, workflow: run.workflow },
 });
 

@@ -16,7 +16,7 @@ function changesOf(paths: readonly string[]) {
     engine: async () => ({ wake: async () => {} }),
     audited: async (_by: unknown, _change: unknown, act: () => Promise<unknown>) => act(),
     doubtsOf: async () => paths.map((path) => ({ path }) as StepInDoubt),
-    requireHere: () => {},
+    requireOwnOrigin: async () => {},
   };
   return { changes: changeRuns(options as unknown as ChangeRunsOptions), signals };
 }
@@ -68,7 +68,7 @@ verifies('W5', 'resumes the open runs below a run with it, except those that a l
       },
     }),
     audited: async (_by: unknown, _change: unknown, act: () => Promise<unknown>) => act(),
-    requireHere: () => {},
+    requireOwnOrigin: async () => {},
   };
   expect(await changeRuns(options as unknown as ChangeRunsOptions).resume(ada, 'r1')).toEqual({ id: 'r1' });
   expect(resumed).toEqual(['r1', 'r2', 'r4', 'r3']);

@@ -13,8 +13,8 @@ export interface ChangeRunsOptions {
   readonly watch: RunWatch;
   readonly find: FindRun;
   readonly engine: () => Promise<RunEngine>;
-  /** Throws USAGE_INVALID for a run that processes of another configuration execute. */
-  readonly requireHere: (run: StoredRun) => void;
+  /** Throws USAGE_INVALID for a run of another origin. A run whose origin is gone gets the origin of this process. */
+  readonly requireOwnOrigin: (run: StoredRun) => Promise<void>;
   /** Stores a run that takes over the results of another one before a step. */
   readonly retryRun: (run: StoredRun, from: string, by: Caller) => Promise<StoredRun>;
   /** Returns the calls of a run that a person has to settle. */
@@ -28,7 +28,7 @@ const MAX_BELOW = 10_000;
 
 /** Returns the changes of runs. Each is audited. */
 export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'resume' | 'retry' | 'resolve'> {
-  const { watch, find, engine, audited, requireHere } = options;
+  const { watch, find, engine, audited, requireOwnOrigin } = options;
 
   async function current({ id }: StoredRun): Promise<Run> {
     const run = await watch.journal.get(id);
@@ -55,14 +55,14 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
     async cancel(by, id, reason) {
       const run = await find.toChange(by, id, CHANGERS);
       if (ENDED_STATUSES.includes(run.status)) return toRun(run);
-      requireHere(run);
+      await requireOwnOrigin(run);
       const detail = { run: run.id, ...(reason !== undefined && { reason }) };
       await audited(by, { action: 'cancel', detail }, () => signal(by, run, { kind: 'cancel', detail }));
       return current(run);
     },
     async resume(by, id) {
       const run = await find.toChange(by, id, CHANGERS);
-      requireHere(run);
+      await requireOwnOrigin(run);
       const detail = { run: run.id };
       await audited(by, { action: 'resume', detail }, async () => {
         await (await engine()).resume(run.id);
@@ -72,7 +72,7 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
     },
     async retry(by, id, from) {
       const run = await find.toChange(by, id, CHANGERS);
-      requireHere(run);
+      await requireOwnOrigin(run);
       const retried = await audited(by, { action: 'retry', detail: { run: run.id, from } }, async () => {
         const next = await options.retryRun(run, from, by);
         await (await engine()).start(next.id);
@@ -82,7 +82,7 @@ export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'r
     },
     async resolve(by, id, resolution) {
       const run = await find.toChange(by, id, SETTLERS);
-      requireHere(run);
+      await requireOwnOrigin(run);
       const { how, note } = resolution;
       if (!RESOLUTIONS.includes(how)) throw unknownDecision();
       const path = pathInDoubt(run, await options.doubtsOf(run), resolution);

@@ -4,7 +4,6 @@ import type { RunFollower } from '../../core/records/workflow-api.ts';
 import { spanAbove, traceparentBelow } from '../../core/traceparent.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
 import type { RunEngine } from '../../workflow/run/engine.ts';
-import { requireOrigin } from '../../workflow/run/run-origin.ts';
 import type { RunParts } from '../../workflow/run/run-parts.ts';
 import { startRun } from '../../workflow/run/start-run.ts';
 import type { WorkflowLibrary } from '../workflows/workflow-library.ts';
@@ -13,14 +12,14 @@ import type { WantedRun } from './begin-run.ts';
 import type { CallWorkflowOptions } from './call-workflow.ts';
 import { definitionPins } from './definition-pins.ts';
 import { type LeftRuns, type LeftRunsOptions, leftRuns } from './left-runs.ts';
-import { openEngine } from './open-engine.ts';
-import { retainRuns } from './retain-runs.ts';
+import { openEngine, retainRuns } from './open-engine.ts';
 import { pendingApproval, runApprovals } from './run-approvals.ts';
 import { type RunCallers, runCallers } from './run-caller.ts';
 import type { RunSessions } from './run-sessions.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { RunsApiOptions } from './runs-api.ts';
 import { doubtsOf } from './steps-in-doubt.ts';
+import { takeOver } from './take-over.ts';
 
 export interface RunHostOptions {
   readonly parts: WorkflowParts;
@@ -32,7 +31,8 @@ export interface RunHostOptions {
 }
 
 /** The execution of runs in this process. The engine is opened with the first run. */
-export interface RunHost extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun' | 'callers' | 'requireHere'> {
+export interface RunHost
+  extends Pick<RunsApiOptions, 'engine' | 'doubtsOf' | 'retryRun' | 'callers' | 'requireOwnOrigin'> {
   readonly calls: Pick<CallWorkflowOptions, 'begin' | 'cancel' | 'isOwn' | 'left'>;
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
   return {
     engine,
     callers,
-    requireHere: (run) => requireOrigin(run, ownOrigin),
+    requireOwnOrigin: (run) => takeOver(run, { journal, own: ownOrigin, env: parts.env }),
     async retryRun(run, from, caller) {
       const { retryRun } = await import('../../workflow/run/retry-run.ts');
       return retryRun({ journal, clock: wallClock }, run, { from, caller, origin });

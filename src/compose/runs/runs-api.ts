@@ -1,6 +1,6 @@
 import type { Caller, Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { ENDED_STATUSES, type Run, type RunOrigin } from '../../core/records/run.ts';
+import { ENDED_STATUSES, type Run } from '../../core/records/run.ts';
 import type { Runs, WorkflowChoice } from '../../core/records/workflow-api.ts';
 import { isProcessAlive } from '../../process/process-start.ts';
 import type { StoredRun } from '../../store/run-journal.ts';
@@ -19,8 +19,6 @@ export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions,
   readonly enter: (by: Caller, workflow: WorkflowChoice) => Promise<{ readonly name: string; leave(): Promise<void> }>;
   readonly store: { readonly runQueue?: Pick<RunQueue, 'unowned'> };
   readonly wallClock: () => number;
-  /** The configuration of this process. */
-  readonly origin: RunOrigin;
   /** Aborts when Heddle closes: no caller waits longer. */
   readonly closing: AbortSignal;
   readonly callers: Pick<RunCallers, 'isOwn' | 'ownOf'>;
@@ -29,16 +27,16 @@ export interface RunsApiOptions extends BeginRunOptions, Omit<ChangeRunsOptions,
 const DEFAULT_LIMIT = 100;
 const MAX_UNOWNED = 1000;
 
-/** Marks the runs that are due and that no living process executes; on the embedded store those of this origin. */
+/** Marks the runs that are due and that no living process executes. */
 async function withStopped<T extends Run>(
-  { store, watch, wallClock, origin }: RunsApiOptions,
+  { store, watch, wallClock }: RunsApiOptions,
   runs: readonly T[],
 ): Promise<readonly T[]> {
   const isOpen = runs.some(({ status }) => !ENDED_STATUSES.includes(status));
   if (!isOpen) return runs;
   const [now, limit] = [wallClock(), MAX_UNOWNED];
   const unowned = store.runQueue
-    ? await store.runQueue.unowned({ now, limit, isAlive: isProcessAlive, origin })
+    ? await store.runQueue.unowned({ now, limit, isAlive: isProcessAlive })
     : (await watch.journal.unleased(now, limit)).map(({ id }) => id);
   const stopped = new Set(unowned);
   return runs.map((run) => (stopped.has(run.id) ? { ...run, stopped: true } : run));

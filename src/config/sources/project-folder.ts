@@ -26,6 +26,11 @@ export async function findProjectFolder({ cwd, home, userHome }: Homes): Promise
   return marked ?? (await nearest(start, (folder) => exists(join(folder, '.git')))) ?? start;
 }
 
+/** Tests whether a folder still is a project of its own: it exists, and no parent folder has become the project. */
+export async function isProjectFolder(folder: string, homes: Omit<Homes, 'cwd'>): Promise<boolean> {
+  return (await isFolder(folder)) && (await findProjectFolder({ ...homes, cwd: folder })) === resolve(folder);
+}
+
 async function nearest(start: string, test: (folder: string) => Promise<boolean>): Promise<string | undefined> {
   for (let folder = start; ; folder = dirname(folder)) {
     if (await test(folder)) return folder;

@@ -29,6 +29,7 @@ export function lazyRuns({ guard, ...options }: LazyRunsOptions): LazyRuns {
       find: (prefix) => use(({ runs }) => runs.find(prefix)),
       ofCall: (caller, callId) => use(({ runs }) => runs.ofCall(caller, callId)),
       leave: (run, call) => use(({ runs }) => runs.leave(run, call)),
+      moveTo: (run, origin) => use(({ runs }) => runs.moveTo(run, origin)),
       leftBy: (caller, call) => use(({ runs }) => runs.leftBy(caller, call)),
       list: (filter) => use(({ runs }) => runs.list(filter)),
       entries: (run, after, kinds) => use(({ runs }) => runs.entries(run, after, kinds)),

@@ -2,7 +2,7 @@ import { parseExact } from '../../core/exact-numbers.ts';
 import type { Clock } from '../../core/time.ts';
 import type { ChangeWatch } from '../change-watch.ts';
 import { storable } from '../rows.ts';
-import type { RunJournal, RunSignal } from '../run-journal.ts';
+import { originText, type RunJournal, type RunSignal } from '../run-journal.ts';
 import { type SqlStatement, type Statements, sql } from '../statements.ts';
 import type { JournalQueue } from './journal-queue.ts';
 import { isReported, toEntryRows, toJournalRows, usesOf } from './journal-rows.ts';
@@ -64,6 +64,10 @@ export function storedJournal(options: StoredJournalOptions): RunJournal {
     async leave(run, call) {
       const runs = runTable(statements, 'runs');
       await statements.write([sql`UPDATE ${runs} SET left_call = ${call ?? null} WHERE id = ${storable(run)}`]);
+    },
+    async moveTo(run, origin) {
+      const runs = runTable(statements, 'runs');
+      await statements.write([sql`UPDATE ${runs} SET origin = ${originText(origin)} WHERE id = ${storable(run)}`]);
     },
     watch: (onChange) => watch.add(onChange),
     prune: (before) => pruneRuns(statements, before),

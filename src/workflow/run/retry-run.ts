@@ -3,6 +3,7 @@ import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { ENDED_STATUSES, type RunOrigin } from '../../core/records/run.ts';
 import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
+import { quoteCommand } from '../../core/text/visible-text.ts';
 import type { Clock } from '../../core/time.ts';
 import type { JournalEntry, RunJournal, StoredRun } from '../../store/run-journal.ts';
 import type { Workflow } from '../definition/canonical.ts';
@@ -32,7 +33,7 @@ interface RetryParts {
  */
 export async function retryRun({ journal, clock = Date.now }: RetryParts, old: StoredRun, options: RetryOptions) {
   const { caller, from, origin } = options;
-  if (!ENDED_STATUSES.includes(old.status)) throw stillOpen(old.id);
+  if (!ENDED_STATUSES.includes(old.status)) throw stillOpen(old);
   const definition = (await journal.value(old.digest)) as unknown as Workflow | undefined;
   const before = stepsBefore(definition, from);
   const entries = await journal.entries(old.id);
@@ -96,7 +97,9 @@ const withoutResult = (step: string) =>
     fix: `Retry from ${step}, or from a step before it.`,
   });
 
-const stillOpen = (id: string) =>
-  new HeddleError('INPUT_INVALID', `The run ${id} has not ended, so it cannot be retried.`, {
-    fix: `Wait for its end, or run \`heddle runs cancel ${id}\` first.`,
+const stillOpen = ({ id, origin }: StoredRun) => {
+  const cancel = ['heddle', 'runs', 'cancel', id, ...(origin?.file === undefined ? [] : ['--config', origin.file])];
+  return new HeddleError('INPUT_INVALID', `The run ${id} has not ended, so it cannot be retried.`, {
+    fix: `Wait for its end, or run \`${quoteCommand(cancel)}\` first.`,
   });
+};
