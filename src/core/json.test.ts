@@ -193,6 +193,12 @@ verifies(
   },
 );
 
+verifies('P6', 'a repeated key is refused beside a number that JavaScript cannot hold', () => {
+  const text = '{"path":"/safe","path":"/other","n":12345678901234567890}';
+  expect(refusal(text, { numbers: 'exact' })).toMatch(/the key "path" is written twice/);
+  expect(refusal(text.replace('"/safe","path":', ''), { numbers: 'exact' })).toBe('accepted');
+});
+
 verifies('P6', 'a key that is escaped in many objects is decoded once', () => {
   const row = '{"\\u540d":1,"\\u503c":"a\\n"}';
   const calls = parses();

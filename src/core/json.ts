@@ -82,7 +82,7 @@ interface KeyLimits {
 
 /** Counts the keys of all objects in a value. Refuses deep nesting, and `__proto__`, which would set a prototype when copied. */
 function countKeys(value: Json, depth: number, limits: KeyLimits): number {
-  if (typeof value !== 'object' || value === null) return 0;
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return 0;
   if (depth > limits.maxDepth) throw refused(`it is nested deeper than ${limits.maxDepth} levels`);
   let count = 0;
   if (Array.isArray(value)) {

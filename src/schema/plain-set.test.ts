@@ -3,7 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import { compileCheck } from './compile.ts';
 import { plainSet } from './plain-set.ts';
 
-it('holds each value once, and tells numbers from texts', () => {
+it('contains each value once, and keeps numbers apart from texts', () => {
   const set = plainSet([1, 0.5, 'n1', '1', true, null, 1, '1']);
   expect(set.size()).toBe(6);
   for (const value of [1, 0.5, 'n1', '1', true, null]) expect(set.has(value)).toBe(true);
@@ -20,8 +20,8 @@ verifies('G4', 'no check keeps numbers in a set, whose hashes a sender can choos
     compileCheck({ type: 'object', properties: { a: list } }, 'tool'),
     compileCheck({ type: 'object', properties: { a: { ...list, minItems: 1 } } }, 'tool'),
   ].map((check) => check({ a: numbers }) === undefined);
-  const held = add.mock.calls.flat();
+  const added = add.mock.calls.flat();
   add.mockRestore();
   expect(isValid).toEqual([true, true]);
-  expect(held.filter((value) => typeof value === 'number')).toEqual([]);
+  expect(added.filter((value) => typeof value === 'number')).toEqual([]);
 });

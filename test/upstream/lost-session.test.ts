@@ -103,12 +103,14 @@ const isFailed = (servers: Servers) => servers.statusOf('demo')?.state === 'fail
 async function openDemo() {
   const server = await sessionServer();
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const connect: Connect = (options) => {
+  const connect: Connect = async (options) => {
     const url = new URL(server.url);
     const transport = new HttpClientTransport({ server: 'demo', url, dispatcher, retryMs: 5 });
     const onLegacyVersion = (version: string) => transport.setProtocolVersion(version);
     const hasLostSession = () => transport.closeReason() === SESSION_LOST;
-    return openConnection({ ...options, transport, onLegacyVersion, hasLostSession });
+    const connection = await openConnection({ ...options, transport, onLegacyVersion, hasLostSession });
+    transport.onStreamNotFound = () => void connection.probe(signal).catch(() => {});
+    return connection;
   };
   const time = fakeTime();
   const updated: string[] = [];

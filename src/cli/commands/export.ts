@@ -74,9 +74,16 @@ const KEPT_BACK: Readonly<Record<string, string>> = {
   SERVER_BLOCKED: 'blocked by the organisation’s policy',
 };
 
+/** Returns why a server is not exported. The trust of a disabled or invalid server is not known. */
+function reasonOf({ problem, needsTrust, entry }: ServerConfig): string | undefined {
+  const known = KEPT_BACK[problem?.code ?? ''];
+  return (
+    known ?? (needsTrust && (problem || !entry?.enabled) ? 'disabled or invalid, so that it is untrusted' : undefined)
+  );
+}
+
 /** Returns the servers as written. Active entries contain expanded values that belong in no file. */
 function exportable({ servers }: Config, names: readonly string[]): HostServers {
-  const reasonOf = ({ problem }: ServerConfig) => KEPT_BACK[problem?.code ?? ''];
   const written = [...servers].flatMap(([name, server]) =>
     isObject(server.written) && server.problem?.code !== 'CONFIG_INVALID' && reasonOf(server) === undefined
       ? [[name, server.written] as const]

@@ -121,6 +121,9 @@ it.each([
   ['http://localhost:*', 'http://127.0.0.1:4555/x'],
   ['http://localhost', 'http://127.9.9.9/x'],
   ['http://127.0.0.1', 'http://ide.localhost/x'],
+  ['http://127.0.0.2:*', 'http://localhost:4555/x'],
+  ['http://*.localhost:*', 'http://127.0.0.1:4555/x'],
+  ['http://0.0.0.0:*', 'http://127.0.0.1:4555/x'],
 ])('a deny rule %s matches %s', (pattern, url) => {
   expect(matchesUrl(pattern, url, 'deny')).toBe(true);
 });

@@ -37,9 +37,7 @@ export function matchesUrl(pattern: string, text: string, effect: 'allow' | 'den
   const fitsPort =
     (effect === 'deny' && url.port === '0') ||
     (port === '' ? url.port === '' || /^\*+$/.test(host) : matchesGlob(port, portOf(url)));
-  const plain = plainAddress(url.hostname);
-  const hosts = effect === 'deny' ? [...namesOf(plain), url.hostname] : [plain];
-  if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !hosts.some((name) => matchesGlob(host, name)))
+  if (!fitsPort || !matchesGlob(scheme, url.protocol.slice(0, -1)) || !fitsHost(host, url.hostname, effect))
     return false;
   if (path === undefined) return true;
   const found = plainPath(url);
@@ -68,12 +66,19 @@ function plainHost(name: string): string | undefined {
   return URL.canParse(`http://${name}`) ? plainAddress(new URL(`http://${name}`).hostname) : undefined;
 }
 
+function fitsHost(host: string, hostname: string, effect: 'allow' | 'deny'): boolean {
+  const plain = plainAddress(hostname);
+  if (matchesGlob(host, plain)) return true;
+  if (effect === 'allow') return false;
+  const isLocal = THIS_MACHINE.test(plain);
+  if (isLocal && (THIS_MACHINE.test(host) || LOOPBACK_NAMES.some((name) => matchesGlob(host, name)))) return true;
+  return matchesGlob(host, hostname);
+}
+
 // The unspecified address connects to this machine, like its loopback addresses.
 const THIS_MACHINE = /^(?:0\.0\.0\.0|\[::1?\]|127\.\d+\.\d+\.\d+|(?:.+\.)?localhost)$/;
 const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
 const MAPPED = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
-
-const namesOf = (host: string): readonly string[] => (THIS_MACHINE.test(host) ? [host, ...LOOPBACK_NAMES] : [host]);
 
 /** Returns a parsed host in one spelling: without a dot at the end, and an IPv4 address in IPv6 as IPv4. */
 function plainAddress(hostname: string): string {

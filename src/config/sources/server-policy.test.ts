@@ -61,6 +61,8 @@ describe('the keys that the lists compare', () => {
     expect(await allowed('http://localhost:4555/*', 'http://localhost:4555/sse')).toBe('usable');
     expect(await allowed('http://localhost:4555/*', 'http://localhost:4556/sse')).toBe('SERVER_BLOCKED');
     expect(await denied('http://localhost:4555', 'http://localhost:4556/sse')).toBe('usable');
+    expect(await denied('http://localhost:4555/sse', 'http://localhost:4555')).toBe('SERVER_BLOCKED');
+    expect(await allowed('http://localhost:*/sse', 'http://localhost:4555')).toBe('usable');
   });
 
   verifies('C6', 'match a denied path with any query, and an allowed path only without one', async () => {

@@ -125,8 +125,9 @@ function addressesOf(entry: ServerEntry): readonly string[] {
   if (!('url' in entry)) return [];
   if (!isIde(entry)) return [entry.url];
   const { port, pathname, search } = new URL(entry.url);
-  const scheme = entry.type === 'ws-ide' ? 'ws' : 'http';
-  return ['127.0.0.1', 'localhost'].map((host) => `${scheme}://${host}:${port || 0}${pathname}${search}`);
+  const [scheme, root] = entry.type === 'ws-ide' ? ['ws', '/'] : ['http', '/sse'];
+  const path = `${pathname === '/' ? root : pathname}${search}`;
+  return ['127.0.0.1', 'localhost'].map((host) => `${scheme}://${host}:${port || 0}${path}`);
 }
 
 const isIde = ({ type }: ServerEntry): boolean => type === 'sse-ide' || type === 'ws-ide';

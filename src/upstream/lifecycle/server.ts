@@ -91,7 +91,7 @@ export class Server {
     return this.#shared?.connection;
   }
 
-  /** For how long the shared connection has been opening; undefined while none is. */
+  /** The time since the running attempt to connect began; undefined without one. */
   get connectingMs(): number | undefined {
     return this.#attempt && this.#options.time.clock() - this.#attempt.startedAt;
   }

@@ -7,6 +7,7 @@ import { connectSse } from './connect-sse.ts';
 import { checkAddress, SESSION_LOST } from './http-failure.ts';
 import type { HttpPool } from './http-pool.ts';
 
+const PROBE_MS = 5000;
 /** The statuses of a POST after which the MCP specification has a client try HTTP+SSE. */
 const MAY_BE_SSE = [400, 404, 405];
 
@@ -46,11 +47,14 @@ const streamableHttp =
     const stderrTail = () => transport.closeReason();
     const hasLostSession = () => transport.closeReason() === SESSION_LOST;
     const opened = { ...options, transport, onLegacyVersion, stderrTail, hasLostSession };
-    return openConnection({ ...opened, urlTransport: 'http' }).catch((thrown) => {
+    const connection = await openConnection({ ...opened, urlTransport: 'http' }).catch((thrown) => {
       const error = HeddleError.from(thrown);
       // A server that has accepted a POST speaks Streamable HTTP.
       throw transport.hasAccepted || !MAY_BE_SSE.includes(Number(error.details.status)) ? error : asOther(error);
     });
+    // Some servers respond 404 to a second GET in a session that they still know. A POST with 404 loses the session.
+    transport.onStreamNotFound = () => void connection.probe(AbortSignal.timeout(PROBE_MS)).catch(() => {});
+    return connection;
   };
 
 function legacySse(entry: RemoteEntry, pool: HttpPool): Connect {

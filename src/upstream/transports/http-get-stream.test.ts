@@ -40,6 +40,7 @@ async function openSession(get: RequestListener, hold: (posted: Posted) => boole
     await server.close();
   });
   const request = (method: string) => peer.request(method, {}, { deadlineMs: 120_000 });
+  transport.onStreamNotFound = () => void request('ping').catch(() => {});
   await request('initialize');
   transport.setProtocolVersion('2025-11-25');
   await peer.notify('notifications/initialized');
@@ -60,12 +61,31 @@ function forgetfulServer() {
   return { get, forget: async () => void (await opened.promise).end() };
 }
 
+/** Responds 404 to `ping`, as a server that no longer knows the session does. */
+function refusePing({ message, response }: Posted): boolean {
+  if (message.method === 'ping') response.writeHead(404).end();
+  return message.method === 'ping';
+}
+
 verifies('T5', 'closes the connection when its GET stream cannot be opened again: the session is lost', async () => {
   const { get, forget } = forgetfulServer();
-  const { transport, peer, gets } = await openSession(get);
+  const { transport, peer, gets } = await openSession(get, refusePing);
   await forget();
   await peer.closed;
   expect([transport.closeReason(), gets()]).toEqual(['It no longer knew the session.', 2]);
+});
+
+verifies('T5', 'keeps a session in which POST works, though its GET stream cannot be opened again', async () => {
+  let pings = 0;
+  const { get, forget } = forgetfulServer();
+  const { request, gets, isClosed } = await openSession(get, ({ message }) => {
+    if (message.method === 'ping') pings++;
+    return false;
+  });
+  await forget();
+  await until('two GETs have got 404, and pings were sent', () => gets() >= 3 && pings >= 2);
+  await expect(request('tools/list')).resolves.toEqual({});
+  expect(isClosed()).toBe(false);
 });
 
 verifies('T5', 'lets a request in flight end before the connection of a lost session closes', async () => {
@@ -74,7 +94,7 @@ verifies('T5', 'lets a request in flight end before the connection of a lost ses
   const { request, peer, gets, isClosed } = await openSession(get, (posted) => {
     const isHeld = posted.message.method === 'tools/call';
     if (isHeld) held.push(posted);
-    return isHeld;
+    return isHeld || refusePing(posted);
   });
   const call = request('tools/call');
   await until('the call has arrived', () => held.length === 1);

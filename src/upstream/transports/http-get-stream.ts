@@ -11,22 +11,24 @@ export interface OpenedStream {
 export interface GetStreamOptions {
   /** Opens the stream after the last event that was received. */
   readonly open: (lastEventId: string | undefined) => Promise<OpenedStream>;
-  /** Called for each 404 after the stream was open: the server no longer knows the session. */
+  /** Called for each 404 after the stream was open: the server may no longer know the session. */
   readonly onNotFound: () => void;
-  /** Shortest delay before the stream is opened again. */
-  readonly retryMs: number;
+  /** Shortest delay before the stream is opened again; 1 s unless given. */
+  readonly retryMs?: number | undefined;
   readonly signal: AbortSignal;
   /** Waits until the delay is over or the signal aborts; uses real time unless given. */
   readonly wait?: (delayMs: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** The shortest delay before a stream is opened again, unless the server gives a longer one. */
+export const RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
 /** The statuses below 500 of a server that may accept the next GET. */
 const TEMPORARY = new Set([408, 425, 429]);
 
 /** Keeps the GET stream of a legacy server open. The delay doubles up to 30 s while no message arrives. */
 export async function keepGetStream(options: GetStreamOptions): Promise<void> {
-  const { open, onNotFound, retryMs, signal, wait = waitFor } = options;
+  const { open, onNotFound, retryMs = RETRY_MS, signal, wait = waitFor } = options;
   let lastEventId: string | undefined;
   let wasOpen = false;
   for (let idle = 0; !signal.aborted; idle++) {

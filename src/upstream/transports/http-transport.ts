@@ -18,7 +18,7 @@ import {
   toTransportFailure,
   waitBeforeRetry,
 } from './http-failure.ts';
-import { keepGetStream, type OpenedStream } from './http-get-stream.ts';
+import { keepGetStream, type OpenedStream, RETRY_MS } from './http-get-stream.ts';
 import { headersOfBody } from './http-headers.ts';
 import { type HttpAddress, type HttpSender, httpSender, toHttpAddress } from './http-sender.ts';
 import { RemoteTransport } from './remote-transport.ts';
@@ -43,7 +43,6 @@ export interface HttpTransportOptions {
 
 type Refused = Pick<RefusedRequest, 'head' | 'isRetry' | 'rpcMethod'>;
 
-const RETRY_MS = 1000;
 const MAX_RESUMES = 3;
 const DELETE_MS = 2000;
 const SESSION_LOST_MS = 1000;
@@ -54,6 +53,8 @@ export class HttpClientTransport extends RemoteTransport {
   sessionId?: string | undefined;
   /** True once the server has answered a request with a 2xx status. */
   hasAccepted = false;
+  /** Called when the GET stream of the session gets 404 and no request is in flight: a request shows if it is lost. */
+  onStreamNotFound: () => void = () => {};
   readonly #options: HttpTransportOptions;
   readonly #open = new Map<number, HttpExchange>();
   readonly #address: HttpAddress;
@@ -266,9 +267,8 @@ export class HttpClientTransport extends RemoteTransport {
 
   #listen(): Promise<void> {
     const open = (lastEventId: string | undefined) => this.#openStream(() => this.#exchange(undefined), lastEventId);
-    const onNotFound = () => this.sessionId && this.#open.size === 0 && this.#loseSession(); // Requests in flight end first.
-    const { retryMs = RETRY_MS } = this.#options;
-    return keepGetStream({ open, onNotFound, retryMs, signal: this.#closing.signal });
+    const onNotFound = () => this.sessionId && this.#open.size === 0 && this.onStreamNotFound();
+    return keepGetStream({ open, onNotFound, retryMs: this.#options.retryMs, signal: this.#closing.signal });
   }
 
   #refused(head: ResponseHead, requestId: number | undefined): void {

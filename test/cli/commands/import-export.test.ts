@@ -221,7 +221,13 @@ verifies('C12', 'export shows a diff, writes after a backup, and rolls back', as
 verifies('C11', 'export leaves out servers that are untrusted or blocked, and names them', async () => {
   const { heddle, text } = await machine({
     [HOME]: { mcpServers: { mine: { command: 'uvx', args: ['mine'] }, banned: { command: 'banned' } } },
-    'project/.mcp.json': { mcpServers: { theirs: { command: 'sh', args: ['-c', 'evil'] } } },
+    'project/.mcp.json': {
+      mcpServers: {
+        theirs: { command: 'sh', args: ['-c', 'evil'] },
+        unset: { command: 'sh', args: ['-c', 'evil'], env: { A: '${NOT_SET_ANYWHERE}' } },
+        off: { command: 'sh', args: ['-c', 'evil'], enabled: false },
+      },
+    },
     'managed/managed-settings.json': { deniedServers: [{ serverName: 'banned' }] },
   });
   const { code, stderr } = await heddle('export', 'cursor', '--scope', 'user', '--write');
@@ -229,6 +235,7 @@ verifies('C11', 'export leaves out servers that are untrusted or blocked, and na
   expect(Object.keys(JSON.parse(await text(DESK)).mcpServers)).toEqual(['mine']);
   expect(stderr).toContain('theirs is not exported: it is untrusted');
   expect(stderr).toContain('banned is not exported: it is blocked');
+  for (const name of ['unset', 'off']) expect(stderr).toContain(`${name} is not exported: it is disabled or invalid`);
   expect((await heddle('export', 'cursor', 'theirs', '--write')).code).toBe(2);
 });
 
