@@ -78,7 +78,7 @@ const KEPT_BACK: Readonly<Record<string, string>> = {
 function reasonOf({ problem, needsTrust, entry }: ServerConfig): string | undefined {
   const known = KEPT_BACK[problem?.code ?? ''];
   return (
-    known ?? (needsTrust && (problem || !entry?.enabled) ? 'disabled or invalid, so that it is untrusted' : undefined)
+    known ?? (needsTrust && (problem || !entry?.enabled) ? 'disabled or invalid, so its trust is unknown' : undefined)
   );
 }
 

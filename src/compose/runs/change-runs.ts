@@ -23,8 +23,8 @@ export interface ChangeRunsOptions {
 }
 
 const CHANGERS: readonly Role[] = ['owner', 'operator'];
-/** The most runs below one run that are resumed with it. */
-const MAX_BELOW = 10_000;
+/** The most runs below one run that are changed with it. */
+export const MAX_BELOW = 10_000;
 
 /** Returns the changes of runs. Each is audited. */
 export function changeRuns(options: ChangeRunsOptions): Pick<Runs, 'cancel' | 'resume' | 'retry' | 'resolve'> {

@@ -1,11 +1,11 @@
-import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isProjectFolder } from '../../config/sources/project-folder.ts';
+import { exists, isProjectFolder } from '../../config/sources/project-folder.ts';
 import type { RunOrigin } from '../../core/records/run.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
 import { isOfOrigin, requireOrigin } from '../../workflow/run/run-origin.ts';
 import type { Environment } from '../heddle-options.ts';
+import { MAX_BELOW } from './change-runs.ts';
 
 export interface TakeOverOptions {
   readonly journal: Pick<RunJournal, 'list' | 'moveTo'>;
@@ -13,8 +13,6 @@ export interface TakeOverOptions {
   readonly own: RunOrigin | undefined;
   readonly env: Environment;
 }
-
-const MAX_BELOW = 10_000;
 
 /**
  * Throws USAGE_INVALID for a run of another origin that still exists. If no process can have its origin any more, the
@@ -38,11 +36,5 @@ async function moveAll(run: string, origin: RunOrigin, journal: TakeOverOptions[
 async function isGone({ folder, file }: RunOrigin, env: Environment): Promise<boolean> {
   const homes = { home: homeFolder(env), userHome: homedir() };
   if (!(await isProjectFolder(folder, homes))) return true;
-  return file !== undefined && (await isMissing(file));
+  return file !== undefined && !(await exists(file));
 }
-
-const isMissing = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => false,
-    () => true,
-  );

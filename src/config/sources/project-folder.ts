@@ -38,8 +38,8 @@ async function nearest(start: string, test: (folder: string) => Promise<boolean>
   }
 }
 
-// Any error, such as a missing permission or a loop of links, counts as "does not exist".
-const exists = (path: string): Promise<boolean> =>
+/** Tests whether a path exists. Any error, such as a missing permission or a loop of links, counts as "no". */
+export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

@@ -69,10 +69,7 @@ export interface Run {
   readonly endedAt?: number;
   /** The time of the next wake-up, of a run that waits. */
   readonly wakeAt?: number;
-  /**
-   * The run is due, but no living process executes it. On Postgres this is known 9 s after its process has died. On
-   * SQLite only runs of the reader's origin have it.
-   */
+  /** The run is due, but no living process executes it. On Postgres this is known 9 s after its process has died. */
   readonly stopped?: true;
   readonly error?: RunError;
 }
