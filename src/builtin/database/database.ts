@@ -78,7 +78,7 @@ export interface TableEntry {
 export interface Database {
   /** Runs one read-only statement in a READ ONLY transaction that is rolled back. */
   query(statement: Statement, options: StatementOptions): Promise<RowSet>;
-  /** Returns the plan of a statement that `query`, or `execute` on a writable connection, would run. Runs nothing. */
+  /** Returns the plan of a statement that reads or changes rows. Runs nothing. */
   explain(statement: Statement, options: StatementOptions): Promise<RowSet>;
   /** Lists tables and views, of one schema or of all that are not the system's. */
   listTables(schema: string | undefined, options: StatementOptions): Promise<readonly TableEntry[]>;

@@ -44,12 +44,12 @@ function definition({ connections, queryTimeoutMs, maxRows }: ToolOptions): Buil
   };
 }
 
-const READING_VERBS = ['SELECT', 'WITH', 'VALUES', 'TABLE', 'SHOW', 'DESCRIBE', 'EXPLAIN'];
+const READING_VERBS = ['SELECT', 'WITH', 'VALUES', 'TABLE', 'SHOW', 'DESCRIBE', 'PRAGMA', 'EXPLAIN'];
 
 const ABSENT_VERBS: Readonly<Record<ConnectionOptions['type'], readonly string[]>> = {
   sqlite: ['TABLE', 'SHOW', 'DESCRIBE'],
-  postgres: ['DESCRIBE'],
-  mysql: [],
+  postgres: ['DESCRIBE', 'PRAGMA'],
+  mysql: ['PRAGMA'],
 };
 
 /** Lists the statements that at least one of the databases has. */

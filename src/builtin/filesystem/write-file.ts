@@ -107,7 +107,7 @@ function definition({ roots, maxFileBytes }: WriteOptions): BuiltinTool['definit
     title: 'Write a file',
     description:
       'Creates a file, or replaces its whole content at once: after a failure the old content is there. ' +
-      'Never writes configuration of Heddle, of agents or of git.',
+      'Never writes files that programs run by themselves: configuration of Heddle, agents, editors, shells and git.',
     inputSchema: { type: 'object', properties, required: ['path', 'content'], additionalProperties: false },
     outputSchema: {
       type: 'object',

@@ -62,4 +62,10 @@ export const POSTGRES_QUERIES: readonly string[] = [
   'SELECT f.http_status, count(*), max(f.lo_latency), min(flags.http) FROM flags f JOIN flags USING (bump) GROUP BY 1',
   'SELECT f.bump_one, f.bump, public.flags.bump_one FROM flags f, public.flags, generate_series(1, 2) g',
   'EXPLAIN (ANALYZE false, TIMING off) SELECT * FROM people',
+  'EXPLAIN ANALYZE SELECT * FROM people WHERE id > 1',
+  'EXPLAIN ANALYZE VERBOSE WITH a AS (SELECT 1) TABLE a',
+  'EXPLAIN (ANALYZE, BUFFERS, WAL, TIMING off, SUMMARY, FORMAT JSON) SELECT count(*) FROM people',
+  "EXPLAIN SELECT bump(), nextval('s'), p.touch, 1 <<<>>> 2, 'x'::text::tricky FROM people p",
+  'SELECT pg_is_wal_replay_paused() FROM people WHERE false',
+  "SELECT currval('s'), lastval() FROM people WHERE false",
 ];

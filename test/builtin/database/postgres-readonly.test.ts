@@ -62,6 +62,38 @@ describe.skipIf(!testPostgresServer)('a Postgres connection for reading', () => 
     expect(POSTGRES_ATTACKS.length).toBeGreaterThanOrEqual(80);
   });
 
+  verifies('B2', 'plans changes and volatile functions even as a superuser, and nothing of them runs', async () => {
+    const database = await openAs('admin');
+    const before = await postgresState(fixture);
+    const plans: string[] = [];
+    for (const { sql } of attacks()) {
+      const explained = await database.explain({ sql, params: [] }, runOptions()).catch(() => undefined);
+      if (explained) plans.push(sql);
+      const written = await database.query({ sql: `EXPLAIN ${sql}`, params: [] }, runOptions()).catch(() => undefined);
+      expect([sql, written === undefined]).toEqual([sql, explained === undefined]);
+    }
+    expect(plans).toEqual(
+      expect.arrayContaining([
+        ...['DELETE FROM w', 'SELECT bump()', "SELECT nextval('s')", 'SELECT * FROM w FOR UPDATE'],
+        'WITH a AS (INSERT INTO w VALUES (5) RETURNING 1) SELECT * FROM a',
+        'MERGE INTO w USING people p ON p.id = w.n WHEN MATCHED THEN DELETE',
+      ]),
+    );
+    expect(await postgresState(fixture)).toBe(before);
+    expect(existsSync(target)).toBe(false);
+  });
+
+  verifies('B2', 'runs EXPLAIN ANALYZE of a read under its timeout, and reports the values of sequences', async () => {
+    const database = await openAs('admin');
+    const run = (sql: string, change = {}) => database.query({ sql, params: [] }, runOptions(change));
+    const { rows } = await run('EXPLAIN (ANALYZE, TIMING off) SELECT * FROM people');
+    expect(JSON.stringify(rows)).toContain('(actual rows=3 loops=1)');
+    const endless = 'EXPLAIN ANALYZE SELECT count(*) FROM generate_series(1, 1000000000000)';
+    await expect(run(endless, { timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'TIMED_OUT' });
+    await expect(run("SELECT currval('s')")).rejects.toThrow('currval of sequence "s" is not yet defined');
+    expect((await run('SELECT checkpoint_lsn IS NULL FROM pg_control_checkpoint()')).rows).toEqual([[false]]);
+  });
+
   verifies('B2', 'lets the analytic queries pass', async () => {
     const database = await openAs('reader');
     const refused: string[] = [];

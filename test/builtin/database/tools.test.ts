@@ -234,7 +234,10 @@ describe.each(Object.entries(DATABASES))('the database tools with %s', (type, pr
       expect(tools.map(({ name }) => name)).toEqual([
         ...['db_query', 'db_list_tables', 'db_describe_table', 'db_explain', 'db_execute'],
       ]);
-      const ends: Readonly<Record<string, string>> = { sqlite: 'VALUES or EXPLAIN', postgres: 'SHOW or EXPLAIN' };
+      const ends: Readonly<Record<string, string>> = {
+        sqlite: 'VALUES, PRAGMA or EXPLAIN',
+        postgres: 'SHOW or EXPLAIN',
+      };
       expect(tools[0]?.description).toContain(`${ends[type] ?? 'DESCRIBE or EXPLAIN'}. `);
       for (const { name, title, annotations, _meta: meta, inputSchema } of tools) {
         const isRead = name !== 'db_execute';

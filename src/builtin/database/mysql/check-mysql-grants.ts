@@ -38,6 +38,12 @@ export function checkMysqlGrants(lines: readonly string[]): GrantReport {
   return { privileged: [...privileged], canWrite: grants.some(({ privilege }) => !READING.has(privilege)) };
 }
 
+const QUOTED = /`(?:[^`]|``)*`|"(?:[^"]|"")*"|'(?:[^'\\]|\\.|'')*(?:'|$)/gs;
+
+/** Hides the texts in a line of SHOW GRANTS: MariaDB shows the hash of the password there. */
+export const hidePasswordHash = (line: string): string =>
+  line.replace(QUOTED, (text) => (text.startsWith("'") ? "'…'" : text));
+
 interface Grant {
   readonly privilege: string;
   readonly isGlobal: boolean;

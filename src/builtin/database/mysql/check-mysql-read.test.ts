@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { within } from '../../../../test/limits.ts';
 import { verifies } from '../../../../test/requirements.ts';
-import { checkMysqlRead } from './check-mysql-read.ts';
+import { checkMysqlPlan, checkMysqlRead } from './check-mysql-read.ts';
 import type { MysqlRules } from './split-mysql-statement.ts';
 
 const RULES: MysqlRules = {
@@ -27,7 +27,7 @@ function refusal(sql: string, rules = RULES): string | undefined {
 describe('the check of reading statements', () => {
   verifies('B2', 'names the construct, its place and the access of the connection', () => {
     expect(refusal('SELECT 1 INTO @a')).toBe(
-      'The statement is not permitted: it has INTO (character 10). The connection "shop" has access "read": send one SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE or EXPLAIN without ANALYZE.',
+      'The statement is not permitted: it has INTO (character 10). The connection "shop" has access "read": send one SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE, CHECKSUM or EXPLAIN.',
     );
   });
 
@@ -45,6 +45,19 @@ describe('the check of reading statements', () => {
     expect(permitted.map((sql) => refusal(sql))).toEqual(permitted.map(() => undefined));
     expect(refusal('SELECT "into", "a\\" FROM t', ANSI)).toBeUndefined();
     expect(refusal("SELECT 'a\\', 'b'", RAW)).toBeUndefined();
+  });
+
+  verifies('B2', 'marks SHOW GRANTS after each prefix, so that hashes of passwords are hidden', () => {
+    const shows = [
+      'SHOW GRANTS',
+      'show full grants',
+      'SHOW SESSION FULL GRANTS FOR ada',
+      '/* a */ SHOW EXTENDED GRANTS',
+    ];
+    expect(shows.map((sql) => checkMysqlRead(sql, RULES).showsGrants)).toEqual(shows.map(() => true));
+    for (const sql of ['SHOW FULL TABLES', 'SHOW TABLES FROM grants', 'SELECT 1 AS grants']) {
+      expect(checkMysqlRead(sql, RULES).showsGrants).toBe(false);
+    }
   });
 
   verifies('B2', 'reads quotes as the mode of the session does', () => {
@@ -73,6 +86,53 @@ describe('the check of reading statements', () => {
     expect(refusal('SELECT 2count(1)')).toContain('allowFunctions');
     const sleeping = { ...RULES, allowFunctions: new Set(['SLEEP']) };
     expect(refusal('SELECT Sleep(1)', sleeping)).toContain('the function "SLEEP"');
+  });
+
+  verifies('B2', 'finds the verb after WITH, whatever the expressions are named', () => {
+    const named = [
+      'WITH replace AS (SELECT 1) SELECT 1',
+      'WITH RECURSIVE a AS (SELECT 1), replace (x) AS (TABLE a) TABLE a',
+    ];
+    for (const sql of [...named, '(WITH a AS (SELECT 1) SELECT * FROM a)', 'WITH a AS (SELECT 1) VALUES (1)']) {
+      expect(refusal(sql)).toBeUndefined();
+    }
+    for (const sql of ['WITH replace AS (SELECT 1) DELETE FROM t', '(WITH a AS (SELECT 1) DELETE FROM t)']) {
+      expect(refusal(sql)).toContain('WITH … DELETE');
+    }
+    for (const sql of ['WITH DELETE FROM t', 'WITH a AS (SELECT 1)', 'WITH a AS (SELECT 1), replace AS x']) {
+      expect(refusal(sql)).toContain('WITH …');
+    }
+  });
+
+  verifies('B2', 'permits EXPLAIN of tables, queries and changes, and ANALYZE of queries', () => {
+    const plans = ['EXPLAIN t', 'DESCRIBE s.t', "DESC t 'a%'", 'DESC t a', 'DESCRIBE s.select', 'DESC `select`'];
+    const options = ['EXPLAIN ANALYZE FORMAT=TREE SELECT 1', 'EXPLAIN FORMAT=JSON SELECT 1', 'DESCRIBE format'];
+    for (const sql of [...plans, ...options, 'EXPLAIN FOR CONNECTION 5', 'EXPLAIN FORMAT=JSON TABLE t']) {
+      expect(checkMysqlRead(sql, RULES)).toMatchObject({ plansChange: false });
+    }
+    for (const sql of [
+      'EXPLAIN DELETE FROM t',
+      "DESC FORMAT='json' REPLACE t SET a = 1",
+      'EXPLAIN WITH a AS (TABLE b) DELETE FROM t',
+    ]) {
+      expect(checkMysqlRead(sql, RULES)).toMatchObject({ plansChange: true });
+    }
+    for (const sql of ['DELETE FROM t', 'UPDATE t SET a = 1']) {
+      expect(checkMysqlPlan(sql, RULES)).toMatchObject({ plansChange: true });
+    }
+    for (const sql of [
+      'EXPLAIN (DELETE FROM t)',
+      'EXPLAIN FOR CONNECTION 5 x',
+      'EXPLAIN a b c',
+      'EXPLAIN',
+      'DESC set a',
+    ]) {
+      expect(refusal(sql)).toContain('is not permitted');
+    }
+    // A stored function of this name would run.
+    expect(
+      refusal('EXPLAIN UPDATE t SET a = any_value(1)', { ...RULES, storedFunctions: new Set(['ANY_VALUE']) }),
+    ).toContain('the stored function "ANY_VALUE", which EXPLAIN may run');
   });
 
   verifies('B2', 'refuses no, long, NUL and several statements in one sentence', () => {

@@ -1,19 +1,22 @@
 import { quote } from '../../tool-failure.ts';
-import { describeVerb, isSequenceStep, mainVerb } from './check-mysql-read.ts';
 import { isBuiltInMysqlName, isDangerousMysqlFunction } from './mysql-functions.ts';
 import {
+  describeVerb,
   explainRefusal,
   isKeyword,
+  isSequenceStep,
   isSymbol,
+  MYSQL_CHANGES,
   type MysqlRules,
   type MysqlStatement,
+  mainVerb,
+  refuseClause,
   splitMysqlStatement,
 } from './split-mysql-statement.ts';
 import { type MysqlToken, RefusedConstruct } from './tokenize-mysql.ts';
 
 const isOpen = isSymbol('(');
 
-const CHANGES = ['INSERT', 'REPLACE', 'UPDATE', 'DELETE'];
 const DEFINES = ['CREATE', 'ALTER', 'DROP', 'TRUNCATE'];
 const OBJECTS = ['TABLE', 'TABLES', 'INDEX', 'VIEW', 'SEQUENCE'];
 // Before the kind of object; DEFINER and ALGORITHM have values, which are skipped too.
@@ -62,11 +65,22 @@ export function checkMysqlWrite(sql: string, rules: MysqlRules): MysqlWrite {
   });
 }
 
+/** Checks a change of which only the plan is made. EXPLAIN may run stored functions, in a transaction that may write. */
+export function checkPlannedChange(tokens: readonly MysqlToken[], stored: ReadonlySet<string>): void {
+  for (const [at, token] of tokens.entries()) {
+    checkToken(tokens, at);
+    refuseClause(tokens, at);
+    if (isStoredCall(tokens, at, stored)) {
+      throw new RefusedConstruct(`the stored function ${quote(token.text)}, which EXPLAIN may run`, token.start);
+    }
+  }
+}
+
 /** Returns true for a statement that defines tables, indexes, views or sequences. */
 function checkVerb({ tokens, verb }: MysqlStatement, allowDdl: boolean): boolean {
   const [first] = tokens as readonly [MysqlToken];
   const main = verb === 'WITH' ? mainVerb(tokens) : first;
-  if (isKeyword(main, ...CHANGES)) return false;
+  if (isKeyword(main, ...MYSQL_CHANGES)) return false;
   if (!isKeyword(first, ...DEFINES)) {
     throw new RefusedConstruct(`${describeVerb(main?.text ?? verb)} as its verb`, main?.start ?? 0);
   }

@@ -190,4 +190,14 @@ describe.skipIf(!testMariadb)('writing to MariaDB', () => {
     expect(plan.rows).toHaveLength(1);
     expect(await counters()).toEqual(before);
   });
+
+  verifies('B2', 'runs no function of a view before the approval', async () => {
+    await bench.run(`CREATE TABLE calls (n INT) ENGINE = MyISAM;
+      CREATE FUNCTION count_call() RETURNS INT DETERMINISTIC MODIFIES SQL DATA
+        BEGIN INSERT INTO calls VALUES (1); RETURN 1; END;
+      CREATE VIEW calling AS SELECT id, n FROM counters WHERE id = count_call()`);
+    const sql = 'DELETE FROM calling';
+    expect(await database.preview({ sql, params: [] }, runOptions())).toMatch(/^No estimate: it may use a view/);
+    expect(await bench.run('SELECT * FROM calls')).toEqual([]);
+  });
 });

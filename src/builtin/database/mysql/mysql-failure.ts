@@ -3,6 +3,7 @@ import { DatabaseFailure } from '../database-failure.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 
 const MAX_MESSAGE_CHARS = 1000;
+const MAX_SEARCHED_CHARS = 16_384;
 
 /** An error of the driver. Errors of the server have `errno` and `sqlMessage`. */
 interface DriverError {
@@ -61,7 +62,10 @@ export function explainMysqlAnswer(cause: unknown, address: MysqlAddress): Datab
     const text = 'The statement took longer than permitted, and the database ended it. Make it smaller.';
     return new DatabaseFailure('TIMED_OUT', text, { cause });
   }
-  const message = cutAndEscapeBreaks(withoutMysqlNames(sqlMessage, address), MAX_MESSAGE_CHARS);
+  const message = cutAndEscapeBreaks(
+    withoutMysqlNames(sqlMessage.slice(0, MAX_SEARCHED_CHARS), address),
+    MAX_MESSAGE_CHARS,
+  );
   return new DatabaseFailure('STATEMENT_FAILED', `The database reports: ${message}`, { cause });
 }
 

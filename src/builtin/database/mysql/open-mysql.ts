@@ -11,8 +11,9 @@ import type {
 } from '../database.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { startDeadline } from '../deadline.ts';
-import { checkMysqlRead } from './check-mysql-read.ts';
-import { checkMysqlWrite, type MysqlWrite } from './check-mysql-write.ts';
+import { hidePasswordHash } from './check-mysql-grants.ts';
+import { checkMysqlPlan, checkMysqlRead, type MysqlRead } from './check-mysql-read.ts';
+import { checkMysqlWrite } from './check-mysql-write.ts';
 import { executeMysql } from './execute-mysql.ts';
 import { loadMysql } from './load-mysql.ts';
 import { readMysqlAddress } from './mysql-address.ts';
@@ -22,11 +23,12 @@ import type { MysqlSession } from './mysql-session.ts';
 import { MysqlSessions, openMysqlSession } from './mysql-sessions.ts';
 import { previewMysql } from './preview-mysql.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
-import type { MysqlRules, MysqlStatement } from './split-mysql-statement.ts';
-import { withStoredFunctions } from './stored-functions.ts';
+import type { MysqlRules } from './split-mysql-statement.ts';
+import { mayNameView, withStoredFunctions } from './stored-functions.ts';
 
 const OPEN_MS = 15_000;
-const PLANS = ['EXPLAIN', 'DESCRIBE', 'DESC', 'SHOW'];
+/** Statements that some servers cannot prepare. */
+const UNPREPARED = ['EXPLAIN', 'DESCRIBE', 'DESC', 'SHOW', 'CHECKSUM', 'ANALYZE'];
 
 /** Opens a MySQL or MariaDB database and checks its user. */
 export async function openMysql(
@@ -69,20 +71,19 @@ function database(handle: MysqlHandle, rules: MysqlRules): Database {
     return Promise.reject(new DatabaseFailure('STATEMENT_REFUSED', text));
   };
   const checkWith = withStoredFunctions(handle);
-  const checkRead = (sql: string, options: StatementOptions) =>
-    checkWith((storedFunctions) => checkMysqlRead(sql, { ...rules, storedFunctions }), options);
   const checkWrite = (sql: string, options: StatementOptions) =>
     checkWith((storedFunctions) => checkMysqlWrite(sql, { ...rules, storedFunctions }), options);
   return {
     warnings: handle.server.warnings,
     async query({ sql, params }, options) {
-      const checked = await checkRead(sql, options);
-      return readMysql(handle, { sql: checked.sql, params }, { ...options, allowsText: PLANS.includes(checked.verb) });
+      const checked = await checkWith((storedFunctions) => checkMysqlRead(sql, { ...rules, storedFunctions }), options);
+      const found = await runRead(handle, checked, { statement: { sql: checked.sql, params }, options });
+      return checked.showsGrants ? hideHashes(found) : found;
     },
-    async explain(statement, options) {
-      const isWrite = rules.access === 'readwrite' && /^\s*(?:insert|replace|update|delete)\b/i.test(statement.sql);
-      const checked = await (isWrite ? checkWrite : checkRead)(statement.sql, options);
-      return explainMysql(handle, checked, { params: statement.params, options });
+    async explain({ sql, params }, options) {
+      const checked = await checkWith((storedFunctions) => checkMysqlPlan(sql, { ...rules, storedFunctions }), options);
+      const statement = { sql: `EXPLAIN ${checked.sql}`, params };
+      return runRead(handle, { ...checked, verb: 'EXPLAIN' }, { statement, options });
     },
     listTables: (schema, options) => listMysqlTables(handle, schema, options),
     describeTable: (table, options) => describeMysqlTable(handle, table, options),
@@ -100,28 +101,26 @@ function database(handle: MysqlHandle, rules: MysqlRules): Database {
   };
 }
 
-interface Explaining {
-  readonly params: Statement['params'];
+interface Reading {
+  readonly statement: Statement;
   readonly options: StatementOptions;
 }
 
-async function explainMysql(
-  handle: MysqlHandle,
-  checked: MysqlStatement | MysqlWrite,
-  { params, options }: Explaining,
-): Promise<RowSet> {
-  if (PLANS.includes(checked.verb)) {
-    const text = `A plan exists for SELECT, WITH, VALUES and TABLE, not for ${checked.verb}. Send that statement with db_query.`;
+/** Runs a checked statement. The plan of a change needs a transaction that may write. */
+async function runRead(handle: MysqlHandle, checked: MysqlRead, { statement, options }: Reading): Promise<RowSet> {
+  const { plansChange: isWritable, verb } = checked;
+  if (isWritable && (await mayNameView(handle, checked, options))) {
+    const text =
+      'The statement may use a view, whose functions EXPLAIN may run. Send it with the tables of the view instead.';
     throw new DatabaseFailure('STATEMENT_REFUSED', text);
   }
-  const isWrite = 'callsStoredFunction' in checked;
-  if (isWrite && checked.callsStoredFunction) {
-    const text = 'The statement calls a stored function, which EXPLAIN may run. Send it without that function.';
-    throw new DatabaseFailure('STATEMENT_REFUSED', text);
-  }
-  const explained = { sql: `EXPLAIN ${checked.sql}`, params };
-  return readMysql(handle, explained, { ...options, isWritable: isWrite, allowsText: true });
+  return readMysql(handle, statement, { ...options, isWritable, allowsText: UNPREPARED.includes(verb) });
 }
+
+const hideHashes = (found: RowSet): RowSet => ({
+  ...found,
+  rows: found.rows.map((row) => row.map((value) => (typeof value === 'string' ? hidePasswordHash(value) : value))),
+});
 
 const LIST = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES
   WHERE TABLE_TYPE <> 'SEQUENCE' AND`;

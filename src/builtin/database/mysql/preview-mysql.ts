@@ -2,6 +2,7 @@ import { DatabaseFailure, wrongParamCount } from '../database-failure.ts';
 import type { MysqlChange } from './execute-mysql.ts';
 import { mysqlErrorNumber } from './mysql-failure.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
+import { mayNameView } from './stored-functions.ts';
 
 /** Returns the estimate of a writing statement for its approver. The statement is not run. */
 export async function previewMysql(handle: MysqlHandle, { statement, checked, options }: MysqlChange): Promise<string> {
@@ -9,6 +10,8 @@ export async function previewMysql(handle: MysqlHandle, { statement, checked, op
   if (params.length !== checked.parameters) throw wrongParamCount(checked.parameters, params.length);
   if (checked.isDefinition) return noEstimate('there is none for a definition, which commits at once');
   if (checked.callsStoredFunction) return noEstimate('it calls a stored function, which EXPLAIN may run');
+  if (await mayNameView(handle, checked, options))
+    return noEstimate('it may use a view, whose functions EXPLAIN may run');
   try {
     const plan = await readMysql(
       handle,

@@ -22,12 +22,15 @@ interface Reading extends StatementOptions {
   readonly allowsText?: boolean;
 }
 
+/** The plan of a change may lock rows that a unique key finds. It does not hold them while it waits for others. */
+const PLAN_SETTINGS = ', SESSION innodb_lock_wait_timeout = 1';
+
 /** Runs a statement and reads its rows within the limits. Its transaction is rolled back. */
 export async function readMysql(handle: MysqlHandle, statement: Statement, options: Reading): Promise<RowSet> {
   const { sessions, server } = handle;
   const { maxRows, maxBytes, isWritable = false, allowsText = false } = options;
   const deadline = startDeadline(options);
-  const settings = mysqlSettings(server, options, maxRows);
+  const settings = `${mysqlSettings(server, options, maxRows)}${isWritable ? PLAN_SETTINGS : ''}`;
   let session: MysqlSession | undefined;
   try {
     session = await sessions.begin(

@@ -1,7 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { MYSQL_ATTACKS, MYSQL_QUERIES } from '../../../../test/builtin/database/mysql-statements.ts';
+import {
+  MYSQL_ATTACKS,
+  MYSQL_PRIVILEGED_QUERIES,
+  MYSQL_QUERIES,
+} from '../../../../test/builtin/database/mysql-statements.ts';
 import { verifies } from '../../../../test/requirements.ts';
 import { until } from '../../../../test/until.ts';
 import type { Database } from '../database.ts';
@@ -25,6 +29,10 @@ describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
       CREATE SEQUENCE numbers;
       CREATE TABLE secrets (n INT);
       CREATE FUNCTION takes_lock() RETURNS INT RETURN GET_LOCK('${bench.schema}', 0);
+      CREATE TABLE counted (a INT DEFAULT NEXTVAL(numbers), b INT);
+      CREATE FUNCTION writes_log() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO log VALUES (1); RETURN 1; END;
+      CREATE TABLE log (n INT) ENGINE = MyISAM;
+      CREATE VIEW locking AS SELECT id FROM orders WHERE id = writes_log();
       CREATE VIEW big AS SELECT customer, SUM(total) AS total FROM orders GROUP BY customer`);
     database = await bench.open('root');
     reader = await bench.open('reader');
@@ -35,7 +43,7 @@ describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
   async function state() {
     const [{ datadir } = {}] = await bench.run('SELECT @@datadir AS datadir');
     return {
-      tables: await bench.run('CHECKSUM TABLE orders, secrets'),
+      tables: await bench.run('CHECKSUM TABLE orders, secrets, log, counted'),
       names: await bench.run('SHOW TABLES'),
       sequence: await bench.run('SELECT * FROM numbers'),
       lock: await bench.run(`SELECT IS_FREE_LOCK('${bench.schema}') AS free`),
@@ -176,6 +184,9 @@ describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
     const entries = await reader.listTables(undefined, runOptions());
     expect(entries).toEqual([
       { table_schema: bench.schema, table_name: 'big', table_type: 'view' },
+      { table_schema: bench.schema, table_name: 'counted', table_type: 'table' },
+      { table_schema: bench.schema, table_name: 'locking', table_type: 'view' },
+      { table_schema: bench.schema, table_name: 'log', table_type: 'table' },
       { table_schema: bench.schema, table_name: 'orders', table_type: 'table' },
       { table_schema: bench.schema, table_name: 'secrets', table_type: 'table' },
     ]);
@@ -189,10 +200,37 @@ describe.skipIf(!testMariadb)('a MariaDB connection with access "read"', () => {
     expect(await reader.describeTable({ schema: bench.schema, table: 'nothing' }, runOptions())).toBeUndefined();
   });
 
-  verifies('B2', 'explains a reading statement with its values, and no other', async () => {
+  verifies('B2', 'plans changes and shows the state of the server, and nothing changes', async () => {
+    const before = await state();
+    const failed: string[] = [];
+    for (const one of MYSQL_PRIVILEGED_QUERIES) {
+      const sql = one.replaceAll('{schema}', bench.schema);
+      await database
+        .query({ sql, params: [] }, runOptions())
+        .catch((error: Error) => failed.push(`${sql}: ${error.message}`));
+    }
+    expect(failed).toEqual([]);
+    const plan = (sql: string, params: readonly number[] = []) => database.explain({ sql, params }, runOptions());
+    expect((await plan('DELETE FROM orders WHERE id = ?', [1])).columns.map(({ name }) => name)).toContain(
+      'possible_keys',
+    );
+    expect((await plan('INSERT INTO secrets SELECT id FROM orders')).rows).toHaveLength(1);
+    for (const sql of MYSQL_ATTACKS) {
+      await plan(sql.replaceAll('{file}', files).replaceAll('{schema}', bench.schema)).catch(() => {});
+    }
+    await expect(plan('DELETE FROM locking')).rejects.toThrow('may use a view, whose functions EXPLAIN may run');
+    await expect(plan('DELETE FROM orders WHERE id = takes_lock()')).rejects.toThrow('which EXPLAIN may run');
+    expect(await state()).toEqual(before);
+  });
+
+  verifies('B2', 'explains a statement that reads or changes rows with its values, and no other', async () => {
     const plan = await reader.explain({ sql: 'SELECT * FROM orders WHERE id = ?', params: [1] }, runOptions());
     expect(plan.columns.map(({ name }) => name)).toContain('possible_keys');
-    for (const sql of ['DELETE FROM orders', 'SHOW TABLES', 'EXPLAIN SELECT 1', 'CREATE TABLE x (a INT)']) {
+    await expect(reader.explain({ sql: 'DELETE FROM orders', params: [] }, runOptions())).rejects.toMatchObject({
+      code: 'STATEMENT_FAILED',
+      message: expect.stringContaining('DELETE command denied'),
+    });
+    for (const sql of ['SHOW TABLES', 'EXPLAIN SELECT 1', 'CREATE TABLE x (a INT)']) {
       await expect(reader.explain({ sql, params: [] }, runOptions())).rejects.toMatchObject({
         code: 'STATEMENT_REFUSED',
       });

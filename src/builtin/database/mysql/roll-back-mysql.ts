@@ -1,5 +1,6 @@
 import type { MysqlWrite } from './check-mysql-write.ts';
 import type { MysqlSession } from './mysql-session.ts';
+import type { MysqlStatement } from './split-mysql-statement.ts';
 
 const CHANGES_STAYED = 1196;
 const MAX_NAMES = 100;
@@ -19,8 +20,8 @@ export async function rollBack(session: MysqlSession): Promise<boolean> {
  */
 export async function canRollBack(session: MysqlSession, checked: MysqlWrite): Promise<boolean> {
   if (checked.callsStoredFunction) return false;
-  const names = [...new Set(checked.tokens.flatMap((token) => nameOf(token, checked.sql)))];
-  if (names.length > MAX_NAMES) return false;
+  const names = mysqlNamesIn(checked);
+  if (names === undefined) return false;
   const list = names.map(() => '?').join(', ');
   const inSchemas = (column: string) => `(${column} = DATABASE() OR ${column} IN (${list}))`;
   const sql = `SELECT
@@ -30,6 +31,12 @@ export async function canRollBack(session: MysqlSession, checked: MysqlWrite): P
       WHERE ${inSchemas('TRIGGER_SCHEMA')} AND EVENT_OBJECT_TABLE IN (${list}))`;
   const { rows } = await session.execute({ sql, params: [...names, ...names, ...names, ...names] }, ONE_ROW);
   return rows[0]?.[0] === 0;
+}
+
+/** Returns the words and names of a statement; undefined if there are too many to look them up. */
+export function mysqlNamesIn({ tokens, sql }: MysqlStatement): readonly string[] | undefined {
+  const names = [...new Set(tokens.flatMap((token) => nameOf(token, sql)))];
+  return names.length > MAX_NAMES ? undefined : names;
 }
 
 function nameOf({ kind, text, start, end }: MysqlWrite['tokens'][number], sql: string): readonly string[] {

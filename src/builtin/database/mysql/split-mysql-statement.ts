@@ -1,3 +1,4 @@
+import { quote } from '../../tool-failure.ts';
 import { DatabaseFailure } from '../database-failure.ts';
 import { type MysqlToken, RefusedConstruct, type SqlMode, tokenizeMysql } from './tokenize-mysql.ts';
 
@@ -60,6 +61,45 @@ export const isSymbol =
 export const isKeyword = (token: MysqlToken | undefined, ...texts: readonly string[]): boolean =>
   token?.kind === 'word' && !token.isMember && texts.includes(token.text);
 
+/** Verbs of statements that change rows. */
+export const MYSQL_CHANGES: readonly string[] = ['INSERT', 'REPLACE', 'UPDATE', 'DELETE'];
+
+/** Finds the verb after WITH and its common table expressions. Verbs are reserved words, but for `replace` as a name. */
+export function mainVerb(tokens: readonly MysqlToken[]): MysqlToken | undefined {
+  let depth = 0;
+  return tokens.find((token, at) => {
+    if (isSymbol('(')(token)) depth++;
+    if (isSymbol(')')(token)) depth--;
+    const isVerb = at > 0 && depth === 0 && isKeyword(token, 'SELECT', 'VALUES', 'TABLE', ...MYSQL_CHANGES);
+    return isVerb && !isExpressionName(tokens, at);
+  });
+}
+
+/** Returns true for the name of a common table expression. No verb can stand there. */
+const isExpressionName = (tokens: readonly MysqlToken[], at: number): boolean =>
+  (isKeyword(tokens[at - 1], 'WITH', 'RECURSIVE') || isSymbol(',')(tokens[at - 1])) &&
+  (isKeyword(tokens[at + 1], 'AS') || isSymbol('(')(tokens[at + 1]));
+
+export const describeVerb = (verb: string): string => (verb === '' ? 'no keyword' : quote(verb.slice(0, 40)));
+
+/** Refuses clauses that lock rows, change sequences or run a procedure. */
+export function refuseClause(tokens: readonly MysqlToken[], at: number): void {
+  const token = tokens[at] as MysqlToken;
+  const next = tokens[at + 1];
+  const locks =
+    (isKeyword(token, 'FOR') && isKeyword(next, 'UPDATE', 'SHARE')) ||
+    (isKeyword(token, 'LOCK') && isKeyword(next, 'IN'));
+  if (locks) throw new RefusedConstruct('a clause that locks rows', token.start);
+  if (isSequenceStep(tokens, at)) throw new RefusedConstruct('a change of a sequence', token.start);
+  if (isKeyword(token, 'ANALYZE', 'PROCEDURE') && !isKeyword(tokens[0], 'SHOW')) {
+    throw new RefusedConstruct(token.text, token.start);
+  }
+}
+
+/** Returns true for `NEXT VALUE FOR`, the call of NEXTVAL without a parenthesis. */
+export const isSequenceStep = (tokens: readonly MysqlToken[], at: number): boolean =>
+  isKeyword(tokens[at], 'NEXT') && isKeyword(tokens[at + 1], 'VALUE') && isKeyword(tokens[at + 2], 'FOR');
+
 /** Runs a check. A `RefusedConstruct` becomes a failure that names the construct, its place and the access. */
 export function explainRefusal<T>(rules: MysqlRules, check: () => T): T {
   try {
@@ -69,7 +109,7 @@ export function explainRefusal<T>(rules: MysqlRules, check: () => T): T {
   }
 }
 
-const READS = 'SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE or EXPLAIN without ANALYZE';
+const READS = 'SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE, CHECKSUM or EXPLAIN';
 const WRITES = 'db_query takes one that reads, db_execute one INSERT, REPLACE, UPDATE or DELETE';
 
 function refused(rules: MysqlRules, construct: string, at: number): DatabaseFailure {

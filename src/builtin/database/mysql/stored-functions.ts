@@ -2,6 +2,8 @@ import { type Clock, steadyClock } from '../../../core/time.ts';
 import type { StatementOptions } from '../database.ts';
 import { plainMysqlName, SHADOWED_NAMES } from './mysql-functions.ts';
 import { type MysqlHandle, readMysql } from './read-mysql.ts';
+import { mysqlNamesIn } from './roll-back-mysql.ts';
+import type { MysqlStatement } from './split-mysql-statement.ts';
 
 const LIFETIME_MS = 60_000;
 const NONE: ReadonlySet<string> = new Set();
@@ -24,4 +26,19 @@ export function withStoredFunctions(handle: MysqlHandle, clock: Clock = steadyCl
     readAt = now;
     return check(names);
   };
+}
+
+/** Returns true if a statement may name a view: EXPLAIN may run the stored functions of a view. */
+export async function mayNameView(
+  handle: MysqlHandle,
+  statement: MysqlStatement,
+  options: StatementOptions,
+): Promise<boolean> {
+  const names = mysqlNamesIn(statement);
+  if (names === undefined) return true;
+  const list = names.map(() => '?').join(', ');
+  const sql = `SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'VIEW'
+    AND (TABLE_SCHEMA = DATABASE() OR TABLE_SCHEMA IN (${list})) AND TABLE_NAME IN (${list})`;
+  const { rows } = await readMysql(handle, { sql, params: [...names, ...names] }, { ...options, ...LIMITS });
+  return rows[0]?.[0] !== 0;
 }

@@ -16,7 +16,7 @@ export function postgresDatabase(parts: DatabaseParts, warnings: readonly string
       return read(await prepare(statement, 'read'), '', options);
     },
     async explain(statement, options) {
-      const prepared = await prepare(statement, 'any');
+      const prepared = await prepare(statement, 'plan');
       const { kind } = prepared.checked;
       if (kind === 'show') throw new DatabaseFailure('STATEMENT_REFUSED', 'SHOW has no plan. Run it with db_query.');
       return read(prepared, kind === 'explain' ? '' : 'EXPLAIN ', options);

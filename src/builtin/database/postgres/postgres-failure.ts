@@ -6,6 +6,7 @@ import { readServerAddress } from '../server-address.ts';
 import { describeCharacter } from './statements/refusal.ts';
 
 const MAX_MESSAGE_CHARS = 1_000;
+const MAX_SEARCHED_CHARS = 16_384;
 
 /** An error that the server sent. Other errors are those of the socket and of the driver. */
 export const isServerError = (error: unknown): error is DatabaseError =>
@@ -59,7 +60,10 @@ export function explainStatementError(
   const position = Number(error.position) - prefix.length;
   const characters = [...sql].slice(0, position - 1).join('').length;
   const place = position > 0 ? ` (${describeCharacter(sql, characters)})` : '';
-  const message = cutAndEscapeBreaks(withoutNames(error.message, connection), MAX_MESSAGE_CHARS);
+  const message = cutAndEscapeBreaks(
+    withoutNames(error.message.slice(0, MAX_SEARCHED_CHARS), connection),
+    MAX_MESSAGE_CHARS,
+  );
   return new DatabaseFailure('STATEMENT_FAILED', `The database reports: ${message}${place}.`);
 }
 

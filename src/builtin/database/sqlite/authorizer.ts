@@ -13,7 +13,8 @@ export interface RefusedAction {
 /** The arguments of an action. Their meaning depends on it. */
 interface Details {
   readonly first: string;
-  readonly second: string;
+  /** Null for a pragma without a value. */
+  readonly second: string | null;
   readonly database: string;
 }
 
@@ -40,10 +41,26 @@ const {
 
 const CHANGES: ReadonlySet<number> = new Set([SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE]);
 
-/** Pragmas that describe tables. Each reads only. Full-text tables read `data_version` themselves. */
-const READING_PRAGMAS: ReadonlySet<string> = new Set([
+/** Pragmas that read, also with a value: it names a table or limits the rows. */
+const DESCRIBING_PRAGMAS: ReadonlySet<string> = new Set([
   ...['table_info', 'table_xinfo', 'table_list', 'index_list', 'index_info', 'index_xinfo', 'foreign_key_list'],
-  'data_version',
+  ...['foreign_key_check', 'integrity_check', 'quick_check'],
+]);
+
+/**
+ * Pragmas that read without a value. With one, most of them write. Full-text tables read `data_version` themselves.
+ * `journal_mode` is missing: SQLite reports `delete` for a WAL file that it reads without locks.
+ */
+const READING_PRAGMAS: ReadonlySet<string> = new Set([
+  ...['application_id', 'auto_vacuum', 'encoding', 'freelist_count', 'max_page_count', 'page_count', 'page_size'],
+  ...['schema_version', 'user_version', 'data_version'],
+  ...['collation_list', 'compile_options', 'function_list', 'module_list', 'pragma_list'],
+  ...['analysis_limit', 'automatic_index', 'busy_timeout', 'cache_size', 'cache_spill', 'cell_size_check'],
+  ...['checkpoint_fullfsync', 'defer_foreign_keys', 'foreign_keys', 'fullfsync', 'hard_heap_limit'],
+  ...['ignore_check_constraints', 'journal_size_limit', 'legacy_alter_table', 'locking_mode', 'mmap_size'],
+  ...['query_only', 'read_uncommitted', 'recursive_triggers', 'reverse_unordered_selects', 'secure_delete'],
+  ...['soft_heap_limit', 'synchronous', 'temp_store', 'threads', 'trusted_schema', 'wal_autocheckpoint'],
+  'writable_schema',
 ]);
 
 const DEFINITIONS: Readonly<Record<'CREATE' | 'ALTER' | 'DROP', ReadonlySet<number>>> = {
@@ -78,10 +95,12 @@ export function authorizer(grant: ChildGrant): Authorizer {
       case SQLITE_RECURSIVE:
         return true;
       case SQLITE_FUNCTION:
-        return !FORBIDDEN_FUNCTIONS.has(second.toLowerCase());
+        return !FORBIDDEN_FUNCTIONS.has((second ?? '').toLowerCase());
       case SQLITE_PRAGMA:
         // ALTER TABLE … ADD COLUMN checks the rows with quick_check.
-        return READING_PRAGMAS.has(first.toLowerCase()) || (grant === 'ALTER' && first === 'quick_check');
+        return (
+          DESCRIBING_PRAGMAS.has(first.toLowerCase()) || (second === null && READING_PRAGMAS.has(first.toLowerCase()))
+        );
       case SQLITE_INSERT:
       case SQLITE_UPDATE:
       case SQLITE_DELETE:
@@ -95,11 +114,11 @@ export function authorizer(grant: ChildGrant): Authorizer {
 
   return {
     decide(action, first, second, database) {
-      if (permits(action, { first: first ?? '', second: second ?? '', database: database ?? '' })) {
+      if (permits(action, { first: first ?? '', second, database: database ?? '' })) {
         isChange ||= definitions?.has(action) === true || CHANGES.has(action);
         return SQLITE_OK;
       }
-      refusal ??= describe(action, first ?? '', second ?? '');
+      refusal ??= describe(action, first ?? '', second);
       return SQLITE_DENY;
     },
     refusal: () => refusal,
@@ -107,10 +126,13 @@ export function authorizer(grant: ChildGrant): Authorizer {
   };
 }
 
-function describe(action: number, first: string, second: string): RefusedAction {
+function describe(action: number, first: string, second: string | null): RefusedAction {
   const name = NAMES.get(action) ?? 'This';
   const word = name.split(' ')[0] ?? name;
-  if (action === SQLITE_FUNCTION) return { construct: `The function ${quote(second)}`, word: second };
-  if (action === SQLITE_PRAGMA) return { construct: `PRAGMA ${quote(first)}`, word: first };
+  if (action === SQLITE_FUNCTION) return { construct: `The function ${quote(second ?? '')}`, word: second ?? '' };
+  if (action === SQLITE_PRAGMA) {
+    const isValue = second !== null && READING_PRAGMAS.has(first.toLowerCase());
+    return { construct: `${isValue ? 'A value of ' : ''}PRAGMA ${quote(first)}`, word: first };
+  }
   return { construct: first === '' ? name : `${name} ${quote(first)}`, word };
 }

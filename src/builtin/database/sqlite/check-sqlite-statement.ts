@@ -24,6 +24,9 @@ const WRITES: ReadonlySet<string> = new Set(['INSERT', 'REPLACE', 'UPDATE', 'DEL
 const DEFINES: ReadonlySet<string> = new Set(['CREATE', 'ALTER', 'DROP']);
 const DEFINED: ReadonlySet<string> = new Set(['TABLE', 'INDEX', 'VIEW']);
 
+/** The answer to `PRAGMA database_list`, without the path of the file. There are never attached databases. */
+const DATABASE_LIST = "SELECT 0 AS seq, 'main' AS name, NULL AS file";
+
 /** Functions that load code, read or write files, or write the log. Most are absent from Node's SQLite. */
 export const FORBIDDEN_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['load_extension', 'fts3_tokenizer', 'readfile', 'writefile', 'edit', 'fsdir', 'lsmode', 'sqlite_log', 'eval'],
@@ -58,7 +61,9 @@ export function checkSqliteStatement(
   if (second) {
     throw refused(`A second statement begins at position ${second.at + 1}. Send one statement per call`);
   }
-  return { sql, verb, isExplain: wordAt(own, 0) === 'EXPLAIN', ...valuesOf(own, params) };
+  const isList = own.length === 2 && verb === 'PRAGMA' && wordAt(own, 1) === 'DATABASE_LIST';
+  const isExplain = wordAt(own, 0) === 'EXPLAIN';
+  return { sql: isList ? DATABASE_LIST : sql, verb, isExplain, ...valuesOf(own, params) };
 }
 
 const isSemicolon = ({ text }: SqliteToken): boolean => text === ';';
@@ -70,11 +75,12 @@ function checkKind(tokens: readonly SqliteToken[], connection: ConnectionOptions
   const verb = verbOf(tokens, start);
   const text = wordAt(tokens, verb) ?? '';
   const isRead = READS.has(text);
-  // A plan of a write runs nothing. EXPLAIN is no write.
+  const isPlan = isExplain || purpose === 'explain';
+  // A plan of a change runs nothing. EXPLAIN is no write.
   const permitted =
     purpose === 'write'
       ? !isExplain && mayWrite(tokens, verb, connection)
-      : isRead || (purpose === 'explain' && mayWrite(tokens, verb, connection));
+      : isRead || (isPlan && WRITES.has(text)) || (purpose === 'explain' && mayWrite(tokens, verb, connection));
   if (permitted) return text;
   const token = tokens[purpose === 'write' && isExplain ? 0 : verb] ?? tokens[0];
   const shown = token?.kind === 'word' ? token.text.slice(0, 30).toUpperCase() : 'This';
@@ -97,7 +103,8 @@ function refuseForbiddenCalls(tokens: readonly SqliteToken[]): void {
 const afterExplain = (tokens: readonly SqliteToken[]): number => (wordAt(tokens, 1) === 'QUERY' ? 3 : 1);
 
 function allowance({ access, allowDdl }: ConnectionOptions, purpose: StatementPurpose, reads: boolean): string {
-  if (purpose !== 'write') return '. Send one SELECT, WITH, VALUES or EXPLAIN';
+  if (purpose === 'read') return '. Send one SELECT, WITH, VALUES, PRAGMA or EXPLAIN';
+  if (purpose === 'explain') return '. Send one SELECT, WITH, VALUES, INSERT, REPLACE, UPDATE or DELETE';
   if (access === 'read') return '. Use a connection with access "readwrite"';
   if (reads) return '. Use db_query to read';
   const ddl = allowDdl ? ', or CREATE, ALTER, DROP of a table, index or view' : ' (without allowDdl no definitions)';

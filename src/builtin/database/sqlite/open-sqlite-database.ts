@@ -1,7 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cutAndEscape } from '../../../core/text/cut-text.ts';
-import { escapeControlCharacters } from '../../../core/text/visible-text.ts';
 import type {
   ConnectionOptions,
   Database,
@@ -84,7 +83,7 @@ export async function openSqliteDatabase(
     async preview(statement, limits) {
       checkSqliteStatement(statement, connection, 'write');
       const { rows } = await runStatement(statement, 'explain', limits);
-      const plan = rows.map((row) => `  ${escapeControlCharacters(String(row.at(-1)))}`).join('\n');
+      const plan = rows.map((row) => `  ${cutAndEscape(String(row.at(-1)), LONGEST_MESSAGE)}`).join('\n');
       return `no estimate: SQLite does not estimate rows.${plan && `\nPlan:\n${plan}`}`;
     },
     async listTables(schema, limits) {

@@ -43,6 +43,8 @@ export async function findTarget(options: TargetOptions): Promise<WriteTarget> {
   }
 }
 
+const LINKED = 'is in a git folder, or a configuration file that programs run by themselves leads to it';
+
 interface CreatedDirectory {
   readonly parent: FilePlace;
   readonly name: string;
@@ -78,7 +80,7 @@ class TargetSearch {
     const parent = await canonicalPlace(roots, found);
     try {
       this.#refuseProtected(join(parent.real, name));
-      if (await roots.protectsByLink(join(parent.real, name))) throw this.#protected();
+      if (await roots.protectsByLink(join(parent.real, name))) throw this.#protected(LINKED);
       const existing = await orMissing(parent.child(name));
       if (existing) await refuseHidden(roots, existing);
       if (existing?.stats.isSymbolicLink()) {
@@ -110,12 +112,14 @@ class TargetSearch {
   }
 
   #refuseProtected(absolute: string): void {
-    if (this.#options.roots.protects(absolute)) throw this.#protected();
+    const reason = this.#options.roots.protectionOf(absolute);
+    if (reason !== undefined) throw this.#protected(reason);
   }
 
-  #protected(): ToolFailure {
-    const reason = 'is configuration of Heddle, of an agent or of git, which this tool never writes';
-    return new ToolFailure(`${quote(this.#options.path)} ${reason}. Have the user change it.`);
+  #protected(reason: string): ToolFailure {
+    return new ToolFailure(
+      `${quote(this.#options.path)} ${reason}. This tool never writes it. Have the user change it.`,
+    );
   }
 
   /** Opens the directory of a location name by name. Returns the path to resolve next at a symbolic link. */

@@ -57,7 +57,7 @@ async function entriesOf(
 }
 
 /** Lists a folder up to a limit; nothing if it cannot be read. */
-async function entriesIn(folder: string, limit: number): Promise<readonly Dirent[]> {
+export async function entriesIn(folder: string, limit: number): Promise<readonly Dirent[]> {
   const entries: Dirent[] = [];
   try {
     for await (const entry of await opendir(folder, { bufferSize: 1024 })) {

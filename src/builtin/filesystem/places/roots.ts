@@ -9,7 +9,7 @@ import { fileIdentity } from './file-identity.ts';
 import { isInside, isKernelPath } from './is-inside.ts';
 import { isOnLocalDisk } from './local-disk.ts';
 import { isLinkedAsProtected } from './protected-links.ts';
-import { isProtected } from './protected-paths.ts';
+import { isSpelledInside, protectionOf } from './protected-paths.ts';
 
 /** A directory inside a root, and the names that lead on from there. Only those from a link can have a `..`. */
 export interface Location {
@@ -33,9 +33,9 @@ export interface Roots {
   hides(absolute: string): boolean;
   /** Tests whether a file or directory is a `hidden` one by another path, such as that of a bind mount. */
   hidesPlace(stats: Stats): boolean;
-  /** Tests whether a path may never be written: see `isProtected`. */
-  protects(absolute: string): boolean;
-  /** Tests the same of a path without links, by the links that lead to it: see `isLinkedAsProtected`. */
+  /** Returns the reason for which a path may never be written, by its names: see `protectionOf`. */
+  protectionOf(absolute: string): string | undefined;
+  /** Tests whether a path without links may never be written, by what leads to it: see `isLinkedAsProtected`. */
   protectsByLink(real: string): Promise<boolean>;
   /** Returns the roots inside those of a client, given as URIs; all of them without a list. Throws a `ToolFailure` if there are none. */
   narrow(clientRoots: readonly string[] | undefined): Promise<Roots>;
@@ -114,7 +114,8 @@ function rootsOf(roots: readonly [Root, ...Root[]], rules: RootRules): Roots {
     find,
     hides,
     hidesPlace: (stats) => identities.has(fileIdentity(stats)),
-    protects: (absolute) => isProtected(absolute, secret),
+    protectionOf: (absolute) =>
+      isSpelledInside(absolute, secret) ? 'belongs to the state of Heddle' : protectionOf(absolute),
     protectsByLink: async (real) =>
       isLinkedAsProtected(real, { files: await neverWritten(), roots: roots.map((root) => root.real) }),
     async narrow(clientRoots) {

@@ -6,7 +6,7 @@ import { checkSqliteStatement } from '../../../../src/builtin/database/sqlite/ch
 import { openSqliteFile } from '../../../../src/builtin/database/sqlite/open-sqlite-file.ts';
 import { runRequest } from '../../../../src/builtin/database/sqlite/run-request.ts';
 import { verifies } from '../../../requirements.ts';
-import { ANALYTICS, ATTACKS, BOMBS } from './attacks.ts';
+import { ANALYTICS, ATTACKS, BOMBS, HARMLESS } from './attacks.ts';
 import { aShop, fingerprintOf, OPTIONS } from './temporary-sqlite.ts';
 
 const SAFE_CODES = ['STATEMENT_REFUSED', 'STATEMENT_FAILED', 'INPUT_INVALID'];
@@ -30,16 +30,19 @@ verifies('B2', 'SQLite: no attack on a read-only connection succeeds or changes 
   expect(rows).toEqual([[3]]);
 });
 
-verifies('B2', 'SQLite: a plan of an attack on a read-only connection is refused, too', async () => {
+verifies('B2', 'SQLite: a plan of an attack is refused, except of a change, which the plan does not make', async () => {
   const { folder, open } = await aShop();
   const before = fingerprintOf(folder);
   const database = await open();
   const failures = await Promise.all(
     ATTACKS.map(async (sql) => [sql, await failureOf(database.explain({ sql, params: [] }, OPTIONS))] as const),
   );
+  const planned = failures.filter(([, code]) => !SAFE_CODES.includes(String(code))).map(([sql]) => sql);
   // The plan of a pragma function does not run it.
-  const harmless = /FROM pragma_/;
-  expect(failures.filter(([sql, code]) => !SAFE_CODES.includes(String(code)) && !harmless.test(sql))).toEqual([]);
+  const harmless =
+    /FROM pragma_|JOIN pragma_|^(?:WITH [^;]*\) )?(?:INSERT INTO|REPLACE INTO|UPDATE|DELETE FROM) [^;]*$/;
+  expect(planned.filter((sql) => !harmless.test(sql))).toEqual([]);
+  expect(planned).toEqual(expect.arrayContaining(['DELETE FROM item', 'WITH x AS (SELECT 1) DELETE FROM item']));
   expect(fingerprintOf(folder)).toEqual(before);
 });
 
@@ -91,7 +94,8 @@ verifies('B2', 'SQLite: the check of the form alone refuses every statement that
     }
   });
   // Functions, pragmas and tables are the part of the authorizer, wrong syntax that of SQLite.
-  const left = /^(?:PRAGMA|SELECT[^;]*(?:\(|pragma_|INTO|FOR UPDATE|dbpage)|WITH x AS \(DELETE|SELECT ["`[])/i;
+  const left =
+    /^(?:(?:EXPLAIN (?:QUERY PLAN )?)?PRAGMA|EXPLAIN (?:INSERT|UPDATE)|SELECT[^;]*(?:\(|pragma_|INTO|FOR UPDATE|dbpage)|WITH x AS \(DELETE|SELECT ["`[])/i;
   expect(passed.filter((sql) => !left.test(sql))).toEqual([]);
 });
 
@@ -123,6 +127,40 @@ verifies('B2', 'SQLite: analytic queries run', async () => {
     }),
   );
   expect(failures.filter(Boolean)).toEqual([]);
+  expect(fingerprintOf(folder)).toEqual(before);
+});
+
+verifies('B2', 'SQLite: pragmas that read and plans of changes run, change nothing and show no path', async () => {
+  const { folder, open } = await aShop();
+  const before = fingerprintOf(folder);
+  const database = await open();
+  const failures: (readonly [string, string])[] = [];
+  for (const sql of HARMLESS) {
+    const outcome = await database.query({ sql, params: [] }, OPTIONS).catch((error: Error) => error.message);
+    if (typeof outcome === 'string') failures.push([sql, outcome]);
+    else expect([sql, JSON.stringify(outcome.rows)]).toEqual([sql, expect.not.stringContaining(folder)]);
+  }
+  expect(failures).toEqual([]);
+  expect(fingerprintOf(folder)).toEqual(before);
+  const read = async (sql: string) => (await database.query({ sql, params: [] }, OPTIONS)).rows;
+  expect(await read('PRAGMA database_list')).toEqual([[0, 'main', null]]);
+  expect(await read('PRAGMA integrity_check')).toEqual([['ok']]);
+  expect(await read('PRAGMA user_version')).toEqual([[0]]);
+});
+
+verifies('B2', 'SQLite: the plan of a change on a read-only connection runs nothing', async () => {
+  const { folder, open } = await aShop();
+  const before = fingerprintOf(folder);
+  const database = await open();
+  const plan = (sql: string, params: readonly (string | number)[] = []) => database.explain({ sql, params }, OPTIONS);
+  expect((await plan('DELETE FROM sale WHERE day = ?', ['2026-01-01'])).rows[0]?.[3]).toContain('sale_day');
+  expect((await plan('EXPLAIN QUERY PLAN UPDATE item SET price = 1 WHERE id = 1')).rows[0]?.[3]).toContain(
+    'PRIMARY KEY',
+  );
+  await expect(plan('CREATE TABLE x (a)')).rejects.toMatchObject({
+    code: 'STATEMENT_REFUSED',
+    message: expect.stringContaining('. Send one SELECT, WITH, VALUES, INSERT, REPLACE, UPDATE or DELETE.'),
+  });
   expect(fingerprintOf(folder)).toEqual(before);
 });
 

@@ -5,10 +5,32 @@ export const ATTACKS: readonly string[] = [
   ...['VACUUM', "VACUUM INTO 'out.db'", "VACUUM main INTO 'out.db'", 'REINDEX', 'ANALYZE', 'ANALYZE item'],
   ...['PRAGMA query_only = 0', 'PRAGMA writable_schema = ON', 'PRAGMA journal_mode = WAL', 'PRAGMA user_version = 9'],
   ...['PRAGMA temp_store_directory = "/tmp"', 'PRAGMA trusted_schema = ON', 'PRAGMA locking_mode = EXCLUSIVE'],
-  ...['PRAGMA wal_checkpoint(TRUNCATE)', 'PRAGMA optimize', 'PRAGMA incremental_vacuum', 'PRAGMA database_list'],
-  ...['PRAGMA main.application_id = 7', 'PRAGMA hard_heap_limit = 1', 'PRAGMA schema_version = 4', 'PRAGMA encoding'],
+  ...['PRAGMA wal_checkpoint(TRUNCATE)', 'PRAGMA optimize', 'PRAGMA incremental_vacuum', 'PRAGMA journal_mode'],
+  ...[
+    'PRAGMA main.application_id = 7',
+    'PRAGMA hard_heap_limit = 1',
+    'PRAGMA schema_version = 4',
+    'PRAGMA user_version(9)',
+  ],
   ...['PRAGMA foreign_keys = OFF', 'PRAGMA mmap_size = 1', 'PRAGMA cache_spill = 1', 'PRAGMA busy_timeout = 1'],
-  ...['SELECT * FROM pragma_database_list', 'SELECT * FROM pragma_user_version', 'SELECT * FROM pragma_journal_mode'],
+  ...["PRAGMA user_version = ''", "PRAGMA main.user_version('9')", 'PRAGMA user_version = -1', 'PRAGMA "encoding" = x'],
+  ...['PRAGMA foreign_keys = on', 'PRAGMA foreign_keys(1)', 'PRAGMA page_size = 512', 'PRAGMA auto_vacuum = FULL'],
+  ...['PRAGMA cache_size = 9', 'PRAGMA synchronous = OFF', 'PRAGMA recursive_triggers = 1', 'PRAGMA secure_delete = 1'],
+  ...[
+    'EXPLAIN PRAGMA user_version = 9',
+    'EXPLAIN QUERY PLAN PRAGMA foreign_keys = on',
+    'PRAGMA case_sensitive_like = 1',
+  ],
+  ...['PRAGMA shrink_memory', 'PRAGMA wal_checkpoint', 'PRAGMA temp_store_directory', 'PRAGMA optimize(-1)'],
+  ...['PRAGMA main.database_list', 'PRAGMA "database_list"', 'EXPLAIN PRAGMA database_list', 'PRAGMA database_list(1)'],
+  ...[
+    'SELECT * FROM pragma_database_list',
+    'SELECT * FROM pragma_journal_mode',
+    "SELECT * FROM pragma_user_version('9')",
+  ],
+  ...["SELECT file FROM (SELECT 'x' AS file) NATURAL FULL JOIN pragma_database_list"],
+  ...["EXPLAIN ATTACH 'other.db' AS other", 'EXPLAIN CREATE TABLE x (a)', 'EXPLAIN DROP TABLE item', 'EXPLAIN BEGIN'],
+  ...["EXPLAIN INSERT INTO item (name) SELECT load_extension('x')", "EXPLAIN UPDATE sqlite_master SET sql = ''"],
   ...["SELECT load_extension('x')", "SELECT load_extension('/lib/x.so', 'init')", 'SELECT fts3_tokenizer(1)'],
   ...["SELECT Load_Extension/**/('x')", 'SELECT "load_extension"(\'x\')', "SELECT [load_extension]('x')"],
   ...["SELECT fts3_tokenizer('x', x'00')", "SELECT readfile('/etc/passwd')", "SELECT writefile('out.txt', 'x')"],
@@ -30,8 +52,7 @@ export const ATTACKS: readonly string[] = [
     'WITH x(a) AS (VALUES (1)) REPLACE INTO counter SELECT a FROM x',
   ],
   ...['WITH x AS (DELETE FROM item RETURNING *) SELECT * FROM x', 'SELECT * FROM (DELETE FROM item RETURNING *)'],
-  ...['EXPLAIN DELETE FROM item', 'EXPLAIN QUERY PLAN DELETE FROM item', "EXPLAIN VACUUM INTO 'out.db'"],
-  ...['EXPLAIN QUERY PLAN WITH x AS (SELECT 1) DELETE FROM item', 'EXPLAIN EXPLAIN SELECT 1'],
+  ...["EXPLAIN VACUUM INTO 'out.db'", 'EXPLAIN EXPLAIN SELECT 1', 'EXPLAIN SELECT 1; DELETE FROM item'],
   ...['BEGIN', 'BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE', 'COMMIT', 'END', 'ROLLBACK', 'SAVEPOINT a', 'RELEASE a'],
   ...[
     'SELECT 1; DELETE FROM item',
@@ -122,3 +143,31 @@ export const ANALYTICS: readonly string[] = [
   'WITH replace(a) AS (SELECT 1) SELECT a FROM replace;',
   "SELECT sqrt(price), round(price, 1), typeof(price), abs(-1), hex(x'00ff') FROM item",
 ];
+
+/** Statements that show properties of the file and plans of changes. They change nothing, and all must run. */
+export const HARMLESS: readonly string[] = [
+  ...['application_id', 'auto_vacuum', 'encoding', 'freelist_count', 'max_page_count', 'page_count', 'page_size'],
+  ...['schema_version', 'user_version', 'data_version', 'main.user_version', 'collation_list', 'compile_options'],
+  ...['database_list', 'function_list', 'module_list', 'pragma_list', 'foreign_key_check', 'foreign_key_check(sale)'],
+  ...['integrity_check', 'integrity_check(5)', 'integrity_check(item)', 'quick_check', "quick_check('sale')"],
+  ...['table_list', 'table_list(item)', 'table_info(item)', 'table_xinfo(item)', 'index_list(sale)'],
+  ...['index_info(sale_day)', 'index_xinfo(sale_day)', 'foreign_key_list(sale)'],
+  ...['analysis_limit', 'automatic_index', 'busy_timeout', 'cache_size', 'cache_spill', 'cell_size_check'],
+  ...['checkpoint_fullfsync', 'defer_foreign_keys', 'foreign_keys', 'fullfsync', 'hard_heap_limit'],
+  ...['ignore_check_constraints', 'journal_size_limit', 'legacy_alter_table', 'locking_mode', 'mmap_size'],
+  ...['query_only', 'read_uncommitted', 'recursive_triggers', 'reverse_unordered_selects', 'secure_delete'],
+  ...['soft_heap_limit', 'synchronous', 'temp_store', 'threads', 'trusted_schema', 'wal_autocheckpoint'],
+  'writable_schema',
+]
+  .map((pragma) => `PRAGMA ${pragma}`)
+  .concat([
+    ...['SELECT * FROM pragma_user_version', 'SELECT page_count FROM pragma_page_count', 'pragma Page_Count;'],
+    ...['SELECT * FROM pragma_integrity_check', "SELECT name FROM pragma_function_list WHERE name = 'abs'"],
+    ...["SELECT * FROM pragma_foreign_key_check('sale')", 'EXPLAIN PRAGMA user_version', 'PRAGMA "user_version" -- x'],
+    ...['EXPLAIN DELETE FROM item', 'EXPLAIN QUERY PLAN DELETE FROM item', "EXPLAIN UPDATE item SET name = 'x'"],
+    ...["EXPLAIN INSERT INTO item (name) VALUES ('x') RETURNING id", "EXPLAIN REPLACE INTO item VALUES (1, 'x', 1, 0)"],
+    ...[
+      'EXPLAIN QUERY PLAN WITH x AS (SELECT 1) DELETE FROM item',
+      "EXPLAIN INSERT INTO note (note) VALUES ('rebuild')",
+    ],
+  ]);

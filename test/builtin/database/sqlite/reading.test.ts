@@ -143,7 +143,8 @@ verifies('B2', 'SQLite: an error names the position of the wrong or refused word
     '  DELETE FROM item',
     'DELETE at position 3 is not permitted on the connection "shop", whose access is "read".',
   );
-  await fails('PRAGMA user_version = 1', 'PRAGMA "user_version" at position 8 is not permitted.');
+  await fails('PRAGMA user_version = 1', 'A value of PRAGMA "user_version" at position 8 is not permitted.');
+  await fails('PRAGMA journal_mode', 'PRAGMA "journal_mode" at position 8 is not permitted.');
   await fails('SELECT 1; SELECT 2', 'A second statement begins at position 11.');
 });
 

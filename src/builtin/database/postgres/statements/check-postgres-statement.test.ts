@@ -38,7 +38,7 @@ describe('the check of a Postgres statement', () => {
       code: 'STATEMENT_REFUSED',
       message:
         'A second statement (line 2, column 1) is not permitted for reading on the connection "main". ' +
-        'Send one SELECT, WITH, VALUES, TABLE, SHOW or EXPLAIN without ANALYZE.',
+        'Send one SELECT, WITH, VALUES, TABLE, SHOW or EXPLAIN.',
     });
     await expect(check('DROP TABLE t', { access: 'write' })).rejects.toThrow(
       'DROP (line 1, column 1) is not permitted for writing on the connection "main". Send one INSERT, UPDATE, DELETE or MERGE.',
@@ -99,12 +99,53 @@ describe('the check of a Postgres statement', () => {
     );
   });
 
-  verifies('B2', 'permits options of EXPLAIN that are off', async () => {
-    for (const option of ['analyze false', 'ANALYZE off', 'analyze 0', "timing 'off'", 'wal false, costs']) {
-      expect((await check(`EXPLAIN (${option}) SELECT 1`)).kind).toBe('explain');
+  verifies('B2', 'takes EXPLAIN for a plan unless ANALYZE is on, in every form of the option', async () => {
+    const off = ['analyze false', 'ANALYZE off', 'analyze 0', "timing 'off'", 'wal false, costs', 'debug off'];
+    for (const option of off) {
+      expect(await check(`EXPLAIN (${option}) SELECT 1`)).toMatchObject({ kind: 'explain', isPlan: true });
+      expect(await check(`EXPLAIN (${option}) DELETE FROM t`)).toMatchObject({ kind: 'explain', isPlan: true });
     }
-    for (const option of ['analyze', 'analyze true', 'analyze 1', 'analyze on', 'analyze false, analyze', 'wal']) {
-      await expect(check(`EXPLAIN (${option}) SELECT 1`)).rejects.toThrow(/EXPLAIN with (ANALYZE|WAL)/);
+    const on = ['analyze', 'analyze true', 'analyze 1', 'analyze on', "analyze 'TRUE'", 'analyze x', 'wal, analyze'];
+    for (const option of [...on, 'analyze false, analyze', 'analyze, analyze off', 'analyse', 'timing, analyze 2']) {
+      expect(await check(`EXPLAIN (${option}) SELECT 1`)).toMatchObject({ kind: 'explain', isPlan: false });
+      await expect(check(`EXPLAIN (${option}) DELETE FROM t`)).rejects.toThrow('EXPLAIN ANALYZE of DELETE');
+      await expect(check(`EXPLAIN (${option}) SELECT 1`, { access: 'plan' })).rejects.toThrow('EXPLAIN with ANALYZE');
+    }
+    for (const option of ['debug', '"ANALYZE"', 'range_table']) {
+      await expect(check(`EXPLAIN (${option}) SELECT 1`)).rejects.toThrow('EXPLAIN with ');
+    }
+  });
+
+  verifies('B2', 'permits changes in plans, and in no statement that runs', async () => {
+    const changes = [
+      ...['DELETE FROM t', 'UPDATE t SET a = nextval($1)', 'INSERT INTO t VALUES (DEFAULT) ON CONFLICT DO NOTHING'],
+      ...['MERGE INTO t USING u ON t.a = u.a WHEN MATCHED THEN DELETE', 'SELECT * FROM t FOR UPDATE'],
+      ...['WITH a AS (DELETE FROM t RETURNING 1) SELECT * FROM a', 'WITH a AS (SELECT 1) INSERT INTO t TABLE a'],
+    ];
+    for (const sql of changes) {
+      expect(await check(sql, { access: 'plan' })).toMatchObject({ isPlan: true });
+      expect(await check(`EXPLAIN ${sql}`, { access: 'plan' })).toMatchObject({ isPlan: true });
+      expect(await check(`EXPLAIN VERBOSE ${sql}`)).toMatchObject({ isPlan: true });
+      await expect(check(sql)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+      await expect(check(`EXPLAIN ANALYZE ${sql}`)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+      await expect(check(`EXPLAIN ANALYZE VERBOSE ${sql}`)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+    }
+    for (const sql of [
+      'CREATE TABLE t2 AS SELECT 1',
+      'SELECT 1 INTO t2',
+      'EXECUTE p',
+      'DECLARE c CURSOR FOR SELECT 1',
+    ]) {
+      await expect(check(`EXPLAIN ${sql}`)).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+      await expect(check(sql, { access: 'plan' })).rejects.toMatchObject({ code: 'STATEMENT_REFUSED' });
+    }
+    await expect(check('DROP TABLE t', { access: 'plan' })).rejects.toThrow(
+      'DROP (line 1, column 1) is not permitted for a plan on the connection "main". ' +
+        'Send one SELECT, WITH, VALUES, TABLE, INSERT, UPDATE, DELETE or MERGE.',
+    );
+    // Planning calls functions that are stable by their label.
+    for (const name of ['query_to_xml', 'pg_advisory_lock', 'txid_current', 'pg_sleep']) {
+      await expect(check(`SELECT ${name}(1)`, { access: 'plan' })).rejects.toThrow(`"${name}"`);
     }
   });
 

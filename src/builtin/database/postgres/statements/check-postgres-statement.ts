@@ -1,8 +1,16 @@
 import type { Json, JsonObject } from '../../../../core/call.ts';
 import { isObject } from '../../../../core/json.ts';
 import { DEFINITIONS } from './definition-rules.ts';
+import { checkExplain, isAnalyzed } from './explain-rules.ts';
 import { type Position, refusal, type StatementRules } from './refusal.ts';
-import { CHANGE_NODES, DEFINITION_NODES, NODE_OF_FIELD, QUERY_NODES, sqlWordsOf } from './statement-nodes.ts';
+import {
+  CHANGE_NODES,
+  CHANGE_STATEMENTS,
+  DEFINITION_NODES,
+  NODE_OF_FIELD,
+  QUERY_NODES,
+  sqlWordsOf,
+} from './statement-nodes.ts';
 
 /** A name that a statement may call as a function. */
 export interface FunctionUse {
@@ -23,6 +31,8 @@ export type StatementKind = 'select' | 'show' | 'explain' | 'change' | 'define';
 /** A statement that has passed the check of its syntax. Its functions are checked next. */
 export interface PostgresStatement {
   readonly kind: StatementKind;
+  /** True if only a plan is made. The statement does not run. */
+  readonly isPlan: boolean;
   /** The SQL words of the statement, such as `UPDATE`. */
   readonly words: string;
   readonly functions: readonly FunctionUse[];
@@ -33,18 +43,6 @@ export interface PostgresStatement {
   /** The highest number of a parameter. */
   readonly params: number;
 }
-
-const CHANGES: ReadonlySet<string> = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
-const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set([
-  'verbose',
-  'costs',
-  'settings',
-  'generic_plan',
-  'buffers',
-  'summary',
-  'memory',
-  'format',
-]);
 
 /**
  * Checks the parse tree of a statement. The whole tree has to consist of known nodes. Throws a `DatabaseFailure` with
@@ -62,33 +60,39 @@ export function checkPostgresStatement(statements: readonly JsonObject[], rules:
     ...{ functions: [], columns: [], rangeFunctions: new Set<string>() },
     ...{ types: new Set<string>(), operators: new Set<string>(), params: 0 },
   };
-  const known = kind === 'define' ? isDefinitionNode : kind === 'change' ? isChangeNode : isQueryNode;
+  const isPlan = rules.access === 'plan' || (kind === 'explain' && !isAnalyzed(body));
+  const known = isPlan ? isPlanNode : (KNOWN_NODES[kind] ?? isQueryNode);
   walk(kind === 'explain' ? body.query : body, { known, start, found, rules });
   const functions = [...found.functions, ...found.columns.map((column) => usesOf(column, found))].toSorted(
     (one, other) => (one.at ?? 0) - (other.at ?? 0),
   );
   const [types, operators] = [[...found.types], [...found.operators]];
-  return { kind, words: sqlWordsOf(root), functions, types, operators, params: found.params };
+  return { kind, isPlan, words: sqlWordsOf(root), functions, types, operators, params: found.params };
 }
-
-/** Returns true for one INSERT, UPDATE, DELETE or MERGE. */
-export const isChange = ([first]: readonly JsonObject[]): boolean => CHANGES.has(nameOf(first?.stmt) ?? '');
 
 const isQueryNode = (node: string): boolean => QUERY_NODES.has(node);
 const isChangeNode = (node: string): boolean => QUERY_NODES.has(node) || CHANGE_NODES.has(node);
 const isDefinitionNode = (node: string): boolean => QUERY_NODES.has(node) || DEFINITION_NODES.has(node);
+/** A plan may have changes in WITH, and locking clauses. */
+const isPlanNode = (node: string): boolean => isChangeNode(node) || CHANGE_STATEMENTS.has(node);
+
+const KNOWN_NODES: Partial<Record<StatementKind, (node: string) => boolean>> = {
+  change: isChangeNode,
+  define: isDefinitionNode,
+};
 
 function kindOf(root: string, body: JsonObject, rules: StatementRules): StatementKind {
   if (rules.access === 'write') return writingKindOf(root, body, rules);
   if (root === 'SelectStmt') return 'select';
   if (root === 'VariableShowStmt') return 'show';
+  if (rules.access === 'plan' && CHANGE_STATEMENTS.has(root)) return 'change';
   if (root !== 'ExplainStmt') throw refusal(rules, sqlWordsOf(root), 0);
   checkExplain(body, rules);
   return 'explain';
 }
 
 function writingKindOf(root: string, body: JsonObject, rules: StatementRules): StatementKind {
-  if (CHANGES.has(root)) {
+  if (CHANGE_STATEMENTS.has(root)) {
     // This view sets the settings of the session.
     const isSetting = isObject(body.relation) && body.relation.relname === 'pg_settings';
     if (isSetting) throw refusal(rules, `${sqlWordsOf(root)} of pg_settings`, 0);
@@ -98,25 +102,6 @@ function writingKindOf(root: string, body: JsonObject, rules: StatementRules): S
   const problem = rule ? rule(body) : sqlWordsOf(root);
   if (problem !== undefined) throw refusal(rules, problem, 0);
   return 'define';
-}
-
-function checkExplain({ options, query }: JsonObject, rules: StatementRules): void {
-  for (const option of (options ?? []) as readonly JsonObject[]) {
-    const { defname, location } = option.DefElem as JsonObject;
-    if (EXPLAIN_OPTIONS.has(String(defname)) || isOff((option.DefElem as JsonObject).arg)) continue;
-    throw refusal(rules, `EXPLAIN with ${String(defname).toUpperCase()}`, positionOf(location));
-  }
-  const explained = nameOf(query) ?? '';
-  if (explained !== 'SelectStmt') throw refusal(rules, `EXPLAIN of ${sqlWordsOf(explained)}`, 0);
-}
-
-/** Tests the value of an option of EXPLAIN: `false`, `off` or 0. */
-function isOff(value: Json | undefined): boolean {
-  if (!isObject(value)) return false;
-  const { String: text, Integer: integer, Boolean: boolean } = value;
-  if (isObject(text)) return /^(?:false|off)$/i.test(String(text.sval));
-  // The parser leaves out 0 and false.
-  return (isObject(integer) && isEmpty(integer)) || (isObject(boolean) && isEmpty(boolean));
 }
 
 /** A column with the name before it. */
@@ -191,7 +176,7 @@ function visitNode(value: JsonObject, { field, at }: Visit, { known, found, rule
 /** Names a node inside a statement for a message. */
 function insideWords(node: string): string {
   const words = sqlWordsOf(node);
-  return CHANGES.has(node) ? `${words} inside another statement` : words;
+  return CHANGE_STATEMENTS.has(node) ? `${words} inside another statement` : words;
 }
 
 const unwrap = (tree: JsonObject): JsonObject => {

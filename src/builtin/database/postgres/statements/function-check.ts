@@ -4,7 +4,7 @@ import { quote } from '../../../tool-failure.ts';
 import { DatabaseFailure } from '../../database-failure.ts';
 import type { FunctionUse, PostgresStatement } from './check-postgres-statement.ts';
 import { changesState, isDangerousFunction, isHarmlessFunction, isLiftableFunction } from './function-lists.ts';
-import { describePosition, type StatementRules } from './refusal.ts';
+import { describeAccess, describePosition, type StatementRules } from './refusal.ts';
 
 /** Names to look up in the catalog of the database. */
 export interface CatalogNames {
@@ -85,7 +85,8 @@ export function refuseDangerous(
   rules: StatementRules,
   isAllowed: (use: FunctionName) => boolean = () => false,
 ): void {
-  const isRead = rules.access === 'read';
+  // Postgres calls stable functions while it plans.
+  const isRead = rules.access !== 'write';
   const dangerous = functions.find(
     (use) =>
       use.form !== 'row' &&
@@ -97,7 +98,10 @@ export function refuseDangerous(
 
 /** Checks the functions of a statement by the catalog. */
 export interface FunctionCheck {
-  /** Throws a `DatabaseFailure` that names a volatile function. In a statement for writing only dangerous ones count. */
+  /**
+   * Throws a `DatabaseFailure` that names a volatile function. In a statement for writing only dangerous ones count, and
+   * in a plan: planning calls no volatile function.
+   */
   check(statement: PostgresStatement, rules: StatementRules, lookUp: LookUpVolatile): Promise<void>;
 }
 
@@ -141,14 +145,14 @@ export function functionCheck(allowFunctions: readonly string[], clock: Clock = 
   }
 
   const isVolatile = (key: string) => verdictOf(key)?.isVolatile === true;
-  const isCounted = ({ name, form }: FunctionUse, { access }: StatementRules) =>
-    access === 'write' ? form === 'row' && isDangerousFunction(name) : !isHarmlessFunction(name);
+  const isCounted = ({ name, form }: FunctionUse, isRead: boolean) =>
+    isRead ? !isHarmlessFunction(name) : form === 'row' && isDangerousFunction(name);
 
   return {
     async check(statement, rules, lookUp) {
-      const unsettled = statement.functions.filter((use) => isCounted(use, rules) && !isAllowed(use));
+      const isRead = rules.access === 'read' && !statement.isPlan;
+      const unsettled = statement.functions.filter((use) => isCounted(use, isRead) && !isAllowed(use));
       const functions = [...new Set(unsettled.map(({ name }) => name))];
-      const isRead = rules.access === 'read';
       // The name of a type followed by parentheses is a cast, too.
       const types = isRead ? [...new Set([...statement.types, ...functions])] : [];
       const operators = isRead ? statement.operators.filter((name) => !isAllowed({ name })) : [];
@@ -172,18 +176,16 @@ const VOLATILE =
 
 function refuse({ name, at }: FunctionUse, rules: StatementRules, reason: string): DatabaseFailure {
   const place = at === undefined ? '' : ` (${describePosition(rules.sql, at)})`;
-  const text = `The function ${quote(name)}${place} is not permitted for ${wordOf(rules)} on the connection "${rules.connection}". ${reason}`;
+  const text = `The function ${quote(name)}${place} is not permitted for ${describeAccess(rules)} on the connection "${rules.connection}". ${reason}`;
   return new DatabaseFailure('STATEMENT_REFUSED', text);
 }
 
 function refuseCast(type: string, rules: StatementRules): DatabaseFailure {
-  const text = `A cast of the type ${quote(type)} is not permitted for ${wordOf(rules)} on the connection "${rules.connection}": it calls a volatile function. Leave it out.`;
+  const text = `A cast of the type ${quote(type)} is not permitted for ${describeAccess(rules)} on the connection "${rules.connection}": it calls a volatile function. Leave it out.`;
   return new DatabaseFailure('STATEMENT_REFUSED', text);
 }
 
 function refuseOperator(name: string, rules: StatementRules): DatabaseFailure {
-  const text = `The operator ${quote(name)} is not permitted for ${wordOf(rules)} on the connection "${rules.connection}": it calls a volatile function. Leave it out, or have the operator of Heddle add it to allowFunctions.`;
+  const text = `The operator ${quote(name)} is not permitted for ${describeAccess(rules)} on the connection "${rules.connection}": it calls a volatile function. Leave it out, or have the operator of Heddle add it to allowFunctions.`;
   return new DatabaseFailure('STATEMENT_REFUSED', text);
 }
-
-const wordOf = ({ access }: StatementRules): string => (access === 'read' ? 'reading' : 'writing');

@@ -41,6 +41,11 @@ const HARMLESS: ReadonlySet<string> = new Set([
     'pg_listening_channels',
     'pg_notification_queue_usage',
   ],
+  ...['currval', 'lastval', 'pg_control_checkpoint', 'pg_control_init', 'pg_control_recovery', 'pg_control_system'],
+  ...['pg_get_backend_memory_contexts', 'pg_get_shmem_allocations', 'pg_get_multixact_members', 'pg_prepared_xact'],
+  ...['pg_get_wal_replay_pause_state', 'pg_is_wal_replay_paused', 'pg_get_wal_resource_managers'],
+  ...['pg_stat_get_recovery_prefetch', 'pg_stat_have_stats', 'pg_show_replication_origin_status'],
+  ...['pg_xact_commit_timestamp_origin', 'pg_database_collation_actual_version', 'amvalidate'],
   ...['current_query', 'pg_partition_tree', 'pg_partition_ancestors', 'pg_sequence_last_value', 'pg_jit_available'],
   ...[
     'pg_collation_actual_version',

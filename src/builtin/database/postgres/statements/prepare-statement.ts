@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../../core/bounded-map.ts';
 import type { ConnectionOptions, Statement } from '../../database.ts';
 import { toParams } from '../values.ts';
-import { checkPostgresStatement, isChange, type PostgresStatement } from './check-postgres-statement.ts';
+import { checkPostgresStatement, type PostgresStatement } from './check-postgres-statement.ts';
 import { functionAllower, refuseDangerous } from './function-check.ts';
 import { parsePostgres } from './parse-postgres.ts';
 import type { StatementRules } from './refusal.ts';
@@ -13,26 +13,20 @@ export interface PreparedStatement {
   readonly params: readonly (string | null)[];
 }
 
-/** `any` takes statements for reading, and those for writing if the connection permits them. */
-type Access = 'read' | 'write' | 'any';
-
 const MAX_KEPT = 200;
 const MAX_KEPT_CHARS = 4_096;
 
 /** Returns a function that checks statements of a connection. It keeps the results for repeated statements. */
 export function statementPreparer(
   connection: ConnectionOptions,
-): (statement: Statement, access: Access) => Promise<PreparedStatement> {
+): (statement: Statement, access: StatementRules['access']) => Promise<PreparedStatement> {
   const { name, allowDdl } = connection;
   const isAllowed = functionAllower(connection.allowFunctions);
   const kept = new BoundedMap<string, Omit<PreparedStatement, 'params'>>(MAX_KEPT);
 
-  async function check(sql: string, wanted: Access): Promise<Omit<PreparedStatement, 'params'>> {
-    const statements = await parsePostgres(sql, name);
-    const isWrite =
-      wanted === 'write' || (wanted === 'any' && connection.access === 'readwrite' && isChange(statements));
-    const rules: StatementRules = { sql, connection: name, access: isWrite ? 'write' : 'read', allowDdl };
-    const checked = checkPostgresStatement(statements, rules);
+  async function check(sql: string, access: StatementRules['access']): Promise<Omit<PreparedStatement, 'params'>> {
+    const rules: StatementRules = { sql, connection: name, access, allowDdl };
+    const checked = checkPostgresStatement(await parsePostgres(sql, name), rules);
     refuseDangerous(checked, rules, isAllowed);
     return { rules, checked };
   }

@@ -7,25 +7,30 @@ export type Position = number | undefined;
 export interface StatementRules {
   readonly sql: string;
   readonly connection: string;
-  /** The access of this call: `write` for `db_execute`. */
-  readonly access: 'read' | 'write';
+  /** The access of this call: `plan` for `db_explain`, `write` for `db_execute`. */
+  readonly access: 'read' | 'plan' | 'write';
   readonly allowDdl: boolean;
 }
 
-const READ = 'Send one SELECT, WITH, VALUES, TABLE, SHOW or EXPLAIN without ANALYZE';
+const READ = 'Send one SELECT, WITH, VALUES, TABLE, SHOW or EXPLAIN';
+const PLAN = 'Send one SELECT, WITH, VALUES, TABLE, INSERT, UPDATE, DELETE or MERGE';
 const WRITE = 'Send one INSERT, UPDATE, DELETE or MERGE';
 const DDL = `${WRITE}, or one CREATE, ALTER, DROP, TRUNCATE or COMMENT of a table, index, view, sequence or type`;
 
 /** Makes the failure for a construct that the check does not permit: construct, position, access, what to do. */
 export function refusal(rules: StatementRules, construct: string, at: Position): DatabaseFailure {
   const place = at === undefined ? '' : ` (${describePosition(rules.sql, at)})`;
-  const access = rules.access === 'read' ? 'reading' : rules.allowDdl ? 'writing with allowDdl' : 'writing';
-  const fix = rules.access === 'read' ? READ : rules.allowDdl ? DDL : WRITE;
+  const isDdl = rules.access === 'write' && rules.allowDdl;
+  const fix = { read: READ, plan: PLAN, write: isDdl ? DDL : WRITE }[rules.access];
   return new DatabaseFailure(
     'STATEMENT_REFUSED',
-    `${construct}${place} is not permitted for ${access} on the connection "${rules.connection}". ${fix}.`,
+    `${construct}${place} is not permitted for ${describeAccess(rules)}${isDdl ? ' with allowDdl' : ''} on the connection "${rules.connection}". ${fix}.`,
   );
 }
+
+/** Names the access of a call for a message. */
+export const describeAccess = ({ access }: StatementRules): string =>
+  ({ read: 'reading', plan: 'a plan', write: 'writing' })[access];
 
 /** Converts a byte offset to line and column, both from 1. */
 export function describePosition(sql: string, bytes: number): string {

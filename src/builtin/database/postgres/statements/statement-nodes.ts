@@ -13,6 +13,9 @@ export const QUERY_NODES: ReadonlySet<string> = new Set([
   ...['JsonObjectAgg', 'JsonArrayAgg', 'JsonParseExpr', 'JsonScalarExpr', 'JsonSerializeExpr'],
 ]);
 
+/** Statements that change rows. */
+export const CHANGE_STATEMENTS: ReadonlySet<string> = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
+
 /** Further nodes inside INSERT, UPDATE, DELETE and MERGE. */
 export const CHANGE_NODES: ReadonlySet<string> = new Set([
   ...['SetToDefault', 'MultiAssignRef', 'MergeWhenClause', 'MergeSupportFunc', 'IndexElem', 'OnConflictClause'],
