@@ -11,7 +11,8 @@ import type { HeddleOptions } from '../open-heddle.ts';
 import type { AuditRecord } from '../store/audit-log.ts';
 import { openStore } from '../store/open-store.ts';
 import { LEGACY_VERSIONS, META, MODERN_VERSION } from '../wire/mcp.ts';
-import { type Authenticate, authenticator, hasOwnerToken } from './auth/authenticate.ts';
+import { type Authenticate, authenticator } from './auth/authenticate.ts';
+import { commandCaller } from './auth/command-caller.ts';
 import { commandProofOf } from './auth/gateway-proof.ts';
 import { type GatewayOptions, openGateway } from './open-gateway.ts';
 
@@ -92,8 +93,7 @@ export async function gatewayUnderTest(options: TestGatewayOptions = {}): Promis
     allowedOrigins: [],
     authenticate: options.authenticate ?? authenticator({ token: TOKEN, access: heddle.access, clock }),
     api: consoleApi(heddle, {
-      caller: LOCAL,
-      isCommand: (caller, proof) => hasOwnerToken(caller) && proof === COMMAND_PROOF_VALUE,
+      callerOf: commandCaller({ user: LOCAL, proofKey: PROOF_KEY }),
       maxBodyBytes: 100_000,
     }),
     ...options.gateway,

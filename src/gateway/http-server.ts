@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Admission, AdmitRequest } from './auth/admit-request.ts';
+import { countedResponses } from './http/counted-response.ts';
 import { type FastConnections, HEADERS_MS, serveFast } from './http/fast-connection.ts';
 import { type FastResponse, KEEP_ALIVE_MS } from './http/fast-response.ts';
 import type { OpenResponses } from './http/open-responses.ts';
@@ -11,6 +12,7 @@ import { failResponse, type HttpResponse, sendJson } from './response-writer.ts'
 import type { SignInRoutes } from './sign-in/sign-in-routes.ts';
 import type { SseEndpoint } from './transports/serve-sse.ts';
 import { type WsEndpoint, wantsWebSocket } from './transports/serve-ws.ts';
+import type { UnsentBytes } from './unsent-bytes.ts';
 
 export interface HttpServerOptions {
   readonly admitRequest: AdmitRequest;
@@ -22,12 +24,15 @@ export interface HttpServerOptions {
   /** Serves the sign-in pages. */
   readonly signIn: Pick<SignInRoutes, 'handle'>;
   readonly responses: OpenResponses;
+  readonly unsent: UnsentBytes;
   /** Aborts when the gateway closes. New streams are then refused with 503. */
   readonly closing: AbortSignal;
 }
 
 const REQUEST_MS = 30_000;
 const CHECK_MS = 2000;
+// Node reads pipelined requests without a limit.
+const MAX_PIPELINED = 100;
 // Node keeps the first value of a repeated header. A proxy in front may have checked the last.
 const SINGLE_HEADERS = ['host', 'authorization'] as const;
 
@@ -37,13 +42,14 @@ type Routed = Promise<void> | void;
 
 /** Creates the HTTP server: admits each request, then routes it to its endpoint. Does not listen yet. */
 export function httpServer(options: HttpServerOptions): { readonly server: Server; readonly fast: FastConnections } {
-  const { admitRequest, http, ws, responses, closing } = options;
+  const { admitRequest, http, ws, responses, unsent, closing } = options;
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
     connectionsCheckingInterval: CHECK_MS,
     shouldUpgradeCallback: wantsWebSocket,
+    ServerResponse: countedResponses(unsent),
   });
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
@@ -69,23 +75,33 @@ export function httpServer(options: HttpServerOptions): { readonly server: Serve
         if (admission.endpoint === 'none') return sendJson(response, admission.response);
         if (admission.endpoint !== 'mcp') return sendJson(response, NOT_FOUND);
         const { caller, isStillAuthorized } = admission;
+        response.callerId = caller.id;
         return http.post({ request, response, caller, isStillAuthorized });
       }),
     );
   }
 
   const lastResponse = new WeakMap<Duplex, ServerResponse>();
+  const openOn = new WeakMap<Duplex, number>();
+  function countOpen(socket: Duplex, change: number): number {
+    const open = (openOn.get(socket) ?? 0) + change;
+    openOn.set(socket, open);
+    return open;
+  }
   server.on('request', (request, response) => {
-    lastResponse.set(request.socket, response);
+    const { socket } = request;
+    lastResponse.set(socket, response);
     responses.add(response);
-    receive(request, response);
+    response.once('close', () => countOpen(socket, -1));
+    if (countOpen(socket, 1) > MAX_PIPELINED) socket.destroy();
+    else receive(request, response);
   });
   server.on('upgrade', (request, socket, head) => {
     const previous = lastResponse.get(socket);
     if (previous && !previous.writableFinished) endAfter(previous, socket);
     else receive(request, ws.responseFor(request, { socket, head }));
   });
-  return { server, fast: serveFast(server, receiveFast) };
+  return { server, fast: serveFast(server, unsent, receiveFast) };
 }
 
 type HttpPair = Pick<AuthenticatedRequest, 'request' | 'response'>;
@@ -97,6 +113,7 @@ function route(
   { request, response }: HttpPair,
 ): Routed {
   if (admission.endpoint === 'none') return sendJson(response, admission.response);
+  if (admission.endpoint !== 'sign-in') (response as HttpResponse).callerId = admission.caller.id;
   if (admission.endpoint === 'api') return api({ request, response, caller: admission.caller });
   if (admission.endpoint === 'sign-in') return signIn.handle(request, response);
   const { caller, isStillAuthorized } = admission;

@@ -16,11 +16,13 @@ import { httpServer } from './http-server.ts';
 import { trackInFlight } from './in-flight.ts';
 import { mcpHandler } from './mcp-handler.ts';
 import { isChangeVisibleTo } from './methods/client-capabilities.ts';
+import { passRootsChange } from './methods/roots-changed.ts';
 import { type CallsAfterSignInOptions, callsAfterSignIn } from './sign-in/call-after-sign-in.ts';
 import { signInPathOf, signInRoutes } from './sign-in/sign-in-routes.ts';
 import { clientConnections } from './transports/client-connections.ts';
 import { sseEndpoint } from './transports/serve-sse.ts';
 import { wsEndpoint } from './transports/serve-ws.ts';
+import { UnsentBytes, type UnsentLimits } from './unsent-bytes.ts';
 
 export interface GatewayOptions extends Omit<AdmitOptions, 'heddle' | 'prove'> {
   readonly heddle: Heddle;
@@ -32,6 +34,10 @@ export interface GatewayOptions extends Omit<AdmitOptions, 'heddle' | 'prove'> {
   /** The key with which this gateway proves that it wrote its note; no proof is given if absent. */
   readonly proofKey?: string | undefined;
   readonly timer?: Timer;
+  /** Limits on bytes that clients do not read. */
+  readonly unsent?: UnsentLimits;
+  /** Receives one sentence for each client that is disconnected because it does not read. */
+  readonly report?: (message: string) => void;
   /** The secrets that seal `requestState`; random for this gateway if absent. */
   readonly stateSecrets?: readonly Buffer[];
   /** Limits on sessions. */
@@ -73,7 +79,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const handler = mcpHandler(heddle, continuations);
   const { handleRequest, finish } = trackInFlight(handler);
   const connections = clientConnections({ heddle, handler, timer: options.timer ?? realTimer });
-  const { maxBodyBytes, timer, proofKey } = options;
+  const { maxBodyBytes, timer, proofKey, report } = options;
+  const unsent = new UnsentBytes({ limits: options.unsent, timer, report });
   let url = ''; // Known once the server listens.
   const prove = proofKey === undefined ? undefined : (challenge: string) => proofOf({ url, proofKey }, challenge);
   const { settings } = heddle.access;
@@ -88,12 +95,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       prove,
       isSignInPath: (path) => signInPathOf(path, settings().gateway.publicUrl) !== undefined,
     }),
-    http: streamableHttp({ handleRequest, sessions, maxBodyBytes, timer }),
-    ws: wsEndpoint(connections, maxBodyBytes),
-    sse: sseEndpoint(connections, maxBodyBytes),
+    http: streamableHttp({
+      ...{ handleRequest, sessions, maxBodyBytes, timer },
+      onRootsChanged: (session, caller) => passRootsChange(heddle, { ...session, caller }),
+    }),
+    ws: wsEndpoint(connections, maxBodyBytes, unsent),
+    sse: sseEndpoint(connections, maxBodyBytes, unsent),
     api: options.api,
     signIn,
     responses,
+    unsent,
     closing: closing.signal,
   });
   await listen(server, options);
@@ -118,6 +129,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await responses.finished(deadline);
       server.closeAllConnections();
       fast.close();
+      unsent.close();
       await closed;
     },
   };

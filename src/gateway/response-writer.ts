@@ -20,20 +20,10 @@ export interface ResponseWriter {
 
 /** A response that belongs to one HTTP request. */
 export interface HttpResponse extends ResponseWriter {
+  /** The caller for whom unsent bytes are counted; absent before it is known. */
+  callerId?: string | undefined;
   setHeader(name: string, value: string): unknown;
   writeHead(status: number, headers?: OutgoingHttpHeaders): HttpResponse;
-}
-
-/** Unread bytes after which a client is disconnected. */
-const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
-
-/** Writes to an open stream. A client with more than 4 MB unread is disconnected; it can resume with Last-Event-ID. */
-export function writeOrDisconnect(
-  response: Pick<ResponseWriter, 'writableLength' | 'write' | 'destroy'>,
-  text: string,
-): void {
-  if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
-  else response.write(text);
 }
 
 /** An SSE comment. Clients ignore it; proxies see that the stream is in use. */

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest';
-import { freshPostgres, testPostgres } from '../../src/store/fixtures.ts';
+import { freshPostgres, freshSqlite, testPostgres } from '../../src/store/fixtures.ts';
 import { MEASURES, within } from '../limits.ts';
 import { verifies } from '../requirements.ts';
 import type { CallPoint, LedgerServer } from '../servers/ledger-server.ts';
@@ -20,6 +20,30 @@ function holdFirst(ledger: LedgerServer, point: CallPoint, key: string) {
   };
   return { reached: reached.promise, release: () => released.resolve() };
 }
+
+verifies('W5', 'a run of a killed process goes on in a process beside it, on one SQLite file', async () => {
+  const database = await freshSqlite();
+  onTestFinished(() => database.remove());
+  const stage = await ledgerStage(database.location, 0);
+  const { ledger, folder, location } = stage;
+  const dead = await startProcess(stage);
+  const killed = holdFirst(ledger, 'entered', '1/held');
+  const starter = await openLedgerHeddle({ folder, url: ledger.url, store: location, runs: false });
+  const { id } = await starter.runs.start(owner, 'held-steps', { n: 1 }, { detach: true });
+  await killed.reached;
+  await starter.close();
+  const living = await openLedgerHeddle({ folder, url: ledger.url, store: location });
+  onTestFinished(() => living.close());
+  // The living process has looked, and has left the run to its owner.
+  const other = await living.runs.start(owner, 'held-steps', { n: 2 }, { detach: true });
+  await living.runs.settled(owner, other.id, new AbortController().signal);
+  dead.kill('SIGKILL');
+  await exitOf(dead);
+  const end = await within(15_000, () => living.runs.settled(owner, id, new AbortController().signal));
+  expect(end.status).toBe('succeeded');
+  killed.release();
+  expect(Object.fromEntries(ledger.count('act'))).toEqual({ '1/after': 1, '2/after': 1 });
+});
 
 describe.skipIf(!testPostgres)('several processes on one Postgres store', () => {
   verifies('W7', 'continue the runs of a dead and of a stopped process, which then sends nothing more', async () => {

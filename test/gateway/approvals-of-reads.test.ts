@@ -31,7 +31,7 @@ async function open(approvals: JsonObject = {}) {
       mcpServers: { counting },
       mode: 'strict',
       approvals,
-      gateway: { apiKeys: [apiKey('agent', 'user'), apiKey('ops', 'approver')] },
+      gateway: { apiKeys: [{ ...apiKey('agent', 'user'), person: true }, apiKey('ops', 'approver')] },
     },
   });
   const { heddle } = gateway;

@@ -5,7 +5,7 @@ import { localCaller } from '../../src/cli/local-caller.ts';
 import type { Call } from '../../src/core/call.ts';
 import { gatewayUnderTest, modern, OWNER, openSession } from '../../src/gateway/fixtures.ts';
 import { serveStdio } from '../../src/gateway/transports/serve-stdio.ts';
-import { PROGRAM } from '../../src/library/library-call.ts';
+import { PROGRAM } from '../../src/library/program.ts';
 import { verifies } from '../requirements.ts';
 import { recordingServer, text } from '../servers/recording-server.ts';
 

@@ -22,7 +22,7 @@ verifies('A6', 'signs the caller of an API key in after it typed the key in', as
   expect(shown.status).toBe(200);
   for (const text of ['notes', server.url, authorizationServer.issuer, 'key:ada']) expect(shown.body).toContain(text);
   expect(shown.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-  expect(shown.headers.get('referrer-policy')).toBe('no-referrer');
+  expect(shown.headers.get('referrer-policy')).toBe('same-origin');
   expect(shown.body).not.toContain('<script');
 
   const login = await browser.submit(shown, { credential });
@@ -52,6 +52,45 @@ verifies('A6', 'takes the ticket of the owner for an identification on loopback'
   const atServer = await browser.submit(await browser.open(page));
   expect((await browser.submit(atServer, { login: 'me@notes' })).body).toContain('Signed in');
   expect(textOf(await call(credential))).toBe('me@notes');
+});
+
+verifies('A6', 'refuses a form that a page of another origin sent, and keeps the ticket', async () => {
+  const gateway = { allowedOrigins: ['https://app.example'] };
+  const { page, credential, origin, authorizationServer } = await withPage({ gateway });
+  const port = new URL(page).port;
+  const send = (from: string, fields = { credential }) =>
+    fetch(page, { method: 'POST', headers: { origin: from }, body: new URLSearchParams(fields), redirect: 'manual' });
+  const foreign = [
+    'https://evil.example',
+    'null',
+    '',
+    'https://app.example',
+    `https://127.0.0.1:${port}`,
+    `${origin}1`,
+  ];
+  for (const from of [...foreign, `${origin}, ${origin}`])
+    expect([from, (await send(from)).status]).toEqual([from, 403]);
+  expect(authorizationServer.counts).toMatchObject({ authorize: 0, registration: 0 });
+  const plain = { method: 'POST', body: new URLSearchParams({ credential: 'wrong' }) };
+  expect(await (await fetch(page, plain)).text()).toContain('not the credential of key:ada');
+  expect((await send(origin)).status).toBe(303);
+});
+
+verifies('A6', 'takes the origin of publicUrl for its own, and not the same host over http', async () => {
+  const { gateway } = await signInGateway({ gateway: { publicUrl: 'https://gateway.example' } });
+  const statusOf = async (host: string, origin: string) =>
+    (
+      await gateway.send({
+        path: '/connect/unknown',
+        headers: { host, origin, 'content-type': 'text/plain' },
+        body: '',
+      })
+    ).status;
+  // 404: the request was admitted, and there is no such ticket.
+  expect(await statusOf('gateway.example', 'https://gateway.example')).toBe(404);
+  expect(await statusOf('127.0.0.1', 'https://gateway.example')).toBe(404);
+  expect(await statusOf('gateway.example', 'http://gateway.example')).toBe(403);
+  expect(await statusOf('evil.example', 'http://evil.example')).toBe(403);
 });
 
 describe('a person with the link of another caller', () => {

@@ -50,13 +50,10 @@ const AUTHORITIES = [
   ' file:///private/s.txt',
 ];
 
-const setting = async (config: object) => {
+const setting = async (config: object, uriTemplates = ['file:///private/{+name}', '{+anything}']) => {
   const server = resourceServer({
     resources: [{ uri: SECRET, name: 's' }],
-    templates: [
-      { uriTemplate: 'file:///private/{+name}', name: 'private' },
-      { uriTemplate: '{+anything}', name: 'any' },
-    ],
+    templates: uriTemplates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })),
     read: (uri) => textAt(uri, 'secret'),
   });
   const gateway = await gatewayUnderTest({ servers: { fs: server }, config: { builtins, mode: 'open', ...config } });
@@ -122,4 +119,19 @@ describe('a URI that can be read in more than one way', () => {
       expect(free.reached()).toEqual([uri]);
     }
   });
+});
+
+verifies('G2', 'rules apply to a URI that a simple variable matches with its slashes', async () => {
+  const config = {
+    permissions: { deny: [SECRET] },
+    profiles: { pub: { tools: ['file:///private/pub/*'] } },
+  };
+  const { ask, reached } = await setting(config, ['file:///{path}']);
+  for (const uri of [...EQUIVALENT.filter((one) => !/[?#]/.test(one)), 'file:///private/pub/../s.txt', SECRET]) {
+    expect([uri, (await ask('resources/read', uri))?.data.code]).toEqual([uri, 'NAME_UNKNOWN']);
+  }
+  expect((await ask('resources/read', 'file:///private/other/a.txt', 'pub'))?.data.code).toBe('NAME_UNKNOWN');
+  expect(reached()).toEqual([]);
+  for (const [uri, profile] of [['file:///private/other/a.txt'], ['file:///private/pub/a/b.txt', 'pub']] as const)
+    expect([uri, await ask('resources/read', uri, profile)]).toEqual([uri, undefined]);
 });

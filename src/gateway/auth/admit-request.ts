@@ -7,7 +7,7 @@ import type { JsonResponse } from '../response-writer.ts';
 import { type ProfileRoute, profileAdmitter, profileRouteOf } from './admit-to-profile.ts';
 import type { Authenticate, Authentication, AuthRefusal } from './authenticate.ts';
 import { challengeOf } from './bearer.ts';
-import { type HostRules, hostChecker } from './check-host.ts';
+import { checkOwnOrigin, type HostRules, hostChecker } from './check-host.ts';
 import { challengeIn } from './gateway-proof.ts';
 import { isMetadataPath, metadataUrl, resourceMetadata, type TokenSettings } from './resource-metadata.ts';
 
@@ -72,20 +72,29 @@ export function requestAdmitter(options: AdmitOptions): AdmitRequest {
   }
 
   /** Authenticates again. If the check itself fails, keeps the earlier decision. */
-  async function isSameCaller({ id, profile }: Caller, request: RequestHead, route: ProfileRoute): Promise<boolean> {
+  async function isSameCaller(before: Caller, request: RequestHead, route: ProfileRoute): Promise<boolean> {
     try {
       const again = await admitToProfile(request, route);
       if (!again || again === 'unknown') return false;
-      return 'status' in again ? again.status === 503 : again.id === id && again.profile === profile;
+      if ('status' in again) return again.status === 503;
+      return again.id === before.id && again.profile === before.profile && again.person === before.person;
     } catch {
       return true;
     }
   }
 
+  // A page of any origin may link to a sign-in, but only its own page may send the form.
+  function admitToPage(request: RequestHead): Admission {
+    const hostError = checkHost(withoutOrigin(request));
+    const error =
+      hostError ?? (request.method === 'GET' ? undefined : checkOwnOrigin(request, settings().gateway.publicUrl));
+    return error === undefined ? { endpoint: 'sign-in' } : respondWith(403, error);
+  }
+
   return function admitRequest(request) {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const route = profileRouteOf(path, options.profile);
-    if (!route && options.isSignInPath?.(path)) return admitToPage(checkHost(withoutOrigin(request)));
+    if (!route && options.isSignInPath?.(path)) return admitToPage(request);
     const hostError = checkHost(request);
     if (hostError) return respondWith(403, hostError);
     if (path === '/healthz') return respond({ status: 200, body: health(request, options) });
@@ -98,10 +107,6 @@ export function requestAdmitter(options: AdmitOptions): AdmitRequest {
   };
 }
 
-const admitToPage = (hostError: string | undefined): Admission =>
-  hostError === undefined ? { endpoint: 'sign-in' } : respondWith(403, hostError);
-
-// Forms of pages without a referrer have the origin `null`. Their path contains the secret ticket.
 const withoutOrigin = ({ method, url, headers: { origin: _, ...headers } }: RequestHead): RequestHead => ({
   method,
   url,

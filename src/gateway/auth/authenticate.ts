@@ -26,7 +26,7 @@ export type Authenticate = (request: RequestHead) => Authentication | Promise<Au
 export interface Credentials {
   /** The owner's token. */
   readonly token: string;
-  readonly access: Pick<Heddle['access'], 'keyOf' | 'settings'>;
+  readonly access: Pick<Heddle['access'], 'keyOf' | 'isPerson' | 'settings'>;
   readonly clock?: Clock;
 }
 
@@ -49,7 +49,7 @@ function tokenMatcher(token: string): (credential: string) => boolean {
 export function authenticator({ token, access, clock }: Credentials): Authenticate {
   const isOwner = tokenMatcher(token);
   const canonical = callerCache();
-  const authenticateJwt = jwtAuthenticator(clock);
+  const authenticateJwt = jwtAuthenticator(access, clock);
 
   return function authenticate(request) {
     const credential = bearerOf(request);
@@ -68,14 +68,15 @@ async function authenticateKey(access: Credentials['access'], credential: string
   const digest = digestOf(credential);
   const key = await access.keyOf(digest.toString('hex'));
   if (!key || !timingSafeEqual(digest, Buffer.from(key.sha256, 'hex'))) return undefined;
-  const { name, roles, profile } = key;
-  return { id: `key:${name}`, roles, via: 'gateway', ...(profile !== undefined && { profile }) };
+  const { name, roles, profile, person } = key;
+  const id = `key:${name}`;
+  return { id, roles, via: 'gateway', ...(profile !== undefined && { profile }), ...(person && { person: id }) };
 }
 
 type AuthenticateJwt = (credential: string, auth: TokenSettings) => Promise<Caller | AuthRefusal>;
 
 /** Loads jose with the first JWT: most gateways have no issuer. */
-function jwtAuthenticator(clock: Clock | undefined): AuthenticateJwt {
+function jwtAuthenticator({ isPerson }: Credentials['access'], clock: Clock | undefined): AuthenticateJwt {
   // The key cache belongs to one `gateway.auth`. Changed settings begin with an empty one.
   let current: { readonly auth: TokenSettings; readonly keysOf: IssuerKeys } | undefined;
 
@@ -93,9 +94,10 @@ function jwtAuthenticator(clock: Clock | undefined): AuthenticateJwt {
         keysOf,
         now: (clock ?? Date.now)(),
       });
-      return typeof claims === 'string'
-        ? { status: 401, error: 'invalid_token', message: claims }
-        : toCaller(claims, auth);
+      if (typeof claims === 'string') return { status: 401, error: 'invalid_token', message: claims };
+      const caller = toCaller(claims, auth);
+      const hasPerson = 'id' in caller && (await isPerson(claims.all));
+      return hasPerson ? { ...caller, person: caller.id } : caller;
     } catch (thrown) {
       return { status: 503, message: HeddleError.from(thrown).message };
     }

@@ -10,8 +10,8 @@ const MAX_CALLERS = 1000;
 export function callerCache(): (caller: Caller) => Caller {
   const known = new BoundedMap<string, Caller>(MAX_CALLERS);
   return function canonical(caller) {
-    const { id, roles, via, profile } = caller;
-    const key = JSON.stringify([id, roles, via, profile]);
+    const { id, roles, via, profile, person } = caller;
+    const key = JSON.stringify([id, roles, via, profile, person]);
     const same = known.get(key) ?? caller;
     known.set(key, same); // The least recently used is evicted first.
     return same;

@@ -10,6 +10,20 @@ export interface HostRules {
 }
 
 /**
+ * Returns the reason why a browser may not send this form: its page is of another origin. Browsers send `Origin` with
+ * every form, so a request without one is not of a foreign page.
+ */
+export function checkOwnOrigin({ headers }: RequestHead, publicUrl: string | undefined): string | undefined {
+  const { origin } = headers;
+  if (origin === undefined) return undefined;
+  const host = headers.host?.toLowerCase() ?? '';
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl);
+  // A proxy may replace the host. A page of http://<public host> is not one of https://<public host>.
+  if (origin === own?.origin || (host !== own?.host && origin === `http://${host}`)) return undefined;
+  return `A page of ${JSON.stringify(origin.slice(0, 100))} sent this form. Open the link itself, and continue there.`;
+}
+
+/**
  * Returns a check of the Host and Origin headers, whose result is the reason for a refusal.
  * It stops DNS rebinding: a web page that resolves its own name to this machine.
  */

@@ -19,6 +19,8 @@ export interface Claims {
   readonly issuer: string;
   readonly subject: string;
   readonly scopes: readonly string[];
+  /** All verified claims of the token. */
+  readonly all: JsonObject;
 }
 
 const MAX_CHARS = 8192;
@@ -45,7 +47,7 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Cla
   const getKey: CompactVerifyGetKey = (_header, jws) => rules.keysOf(issuer)({ alg: algorithm, ...keyId }, jws);
   const options = { algorithms: [algorithm], hasKeyId: keyId !== undefined };
   if (!(await isSigned(token, getKey, options))) return 'The signature of the token is invalid.';
-  return { issuer, subject: String(claims.sub), scopes: scopesOf(claims) };
+  return { issuer, subject: String(claims.sub), scopes: scopesOf(claims), all: claims };
 }
 
 interface DecodedToken {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
@@ -25,7 +26,7 @@ const FORM: Result = {
 const PENDING = { code: 'APPROVAL_PENDING', details: { approval: 'ap_1', approvers: APPROVAL.approvers } };
 
 /** Waits over a Heddle whose approval is decided by `decide`, and whose `dispatch` gives these results. */
-function open(results: readonly Result[] = [], keepOpenMs = 50_000) {
+function open(results: readonly Result[] = [], keepOpenMs = 50_000, attendedMs = keepOpenMs) {
   const timers = new Map<() => void, number>();
   const timer: Timer = (delayMs, callback) => {
     timers.set(callback, delayMs);
@@ -45,6 +46,10 @@ function open(results: readonly Result[] = [], keepOpenMs = 50_000) {
       return results[dispatched.length - 1] as Result;
     },
     approvals: {
+      keepOpenMs: async () => {
+        if (Number.isNaN(attendedMs)) throw new Error('The store is gone.');
+        return attendedMs;
+      },
       settled: (_by: unknown, _id: string, signal: AbortSignal) => {
         signals.push(signal);
         return new Promise<void>((resolve, reject) => {
@@ -64,6 +69,11 @@ function open(results: readonly Result[] = [], keepOpenMs = 50_000) {
   return { waits, decide, fire, pass, timers, signals, dispatched };
 }
 
+/** Expects that a call still waits after all microtasks have run. */
+async function expectPending(result: Promise<unknown>): Promise<void> {
+  expect(await Promise.race([result, setImmediate('pending')])).toBe('pending');
+}
+
 describe('a request that waits for an approver', () => {
   verifies('G7', 'goes on once the approval is decided, without the responses to a form', async () => {
     const { waits, decide, dispatched, timers } = open([text('done')]);
@@ -81,9 +91,32 @@ describe('a request that waits for an approver', () => {
     fire(50_000);
     await expect(result).rejects.toMatchObject({
       ...PENDING,
-      fix: 'Ask role:approver or key:ops to decide, then repeat the same call.',
+      fix: 'Ask role:approver or key:ops to run `heddle approvals approve ap_1` in a terminal, then repeat the same call.',
     });
     expect([signals.every(({ aborted }) => aborted), timers.size]).toEqual([true, 0]);
+  });
+
+  verifies('G7', 'fails after 5 s if no approver is present, and goes on waiting if one is', async () => {
+    const { waits, fire, timers } = open([], 50_000, 5000);
+    const result = waits.goOn(WAITING, aCall());
+    fire(5000);
+    await expect(result).rejects.toMatchObject(PENDING);
+    expect(timers.size).toBe(0);
+    const attended = open([text('done')]);
+    const waiting = attended.waits.goOn(WAITING, aCall());
+    attended.fire(5000);
+    await expectPending(waiting);
+    attended.decide();
+    expect(await waiting).toMatchObject({ kind: 'complete' });
+  });
+
+  verifies('G7', 'goes on waiting if the store cannot tell after 5 s who is present', async () => {
+    const { waits, fire, decide } = open([text('done')], 50_000, Number.NaN);
+    const result = waits.goOn(WAITING, aCall());
+    fire(5000);
+    await expectPending(result);
+    decide();
+    expect(await result).toMatchObject({ kind: 'complete' });
   });
 
   verifies('G7', 'has one keepOpenMs for all its waits, and a new one when it is sent again', async () => {

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
-import type { PendingApproval } from '../../core/call/approval.ts';
+import { type PendingApproval, UNATTENDED_MS } from '../../core/call/approval.ts';
 import { approvalPending } from '../../core/call/approval-pending.ts';
 import { PROGRESS_STEP, reportWaiting } from '../../core/call/report-waiting.ts';
 import type { Call, Progress, Result } from '../../core/call.ts';
@@ -10,7 +10,10 @@ type WaitingResult = Extract<Result, { readonly kind: 'waiting' }>;
 
 /** The calls whose requests stay open while approvers decide. */
 export interface ApprovalWaits {
-  /** Waits for a decision. Throws APPROVAL_PENDING when `keepOpenMs` of this call are over, or the gateway closes. */
+  /**
+   * Waits for a decision. Throws APPROVAL_PENDING when `keepOpenMs` of this call are over, after 5 s if no approver is
+   * present, or when the gateway closes.
+   */
   settled(approval: PendingApproval, signal: AbortSignal, call: Call): Promise<void>;
   /** Waits for a decision and dispatches the call again, until it no longer waits. */
   goOn(waiting: WaitingResult, call: Call): Promise<Exclude<Result, WaitingResult>>;
@@ -45,8 +48,16 @@ export function approvalWaits(
     const left = leftMs(call);
     const over = Promise.withResolvers<never>();
     const end = () => over.reject(approvalPending(call, approval));
+    const endUnattended = async () => {
+      const openMs = await heddle.approvals.keepOpenMs(approval.id).catch(() => Number.POSITIVE_INFINITY);
+      if (openMs <= UNATTENDED_MS) end();
+    };
     const done = new AbortController();
-    const cancels = [timer(Math.max(left, 0), end), reportWaiting(call, approval, timer)];
+    const cancels = [
+      timer(Math.max(left, 0), end),
+      timer(UNATTENDED_MS, () => void endUnattended()),
+      reportWaiting(call, approval, timer),
+    ];
     closing.signal.addEventListener('abort', end, { once: true });
     if (closing.signal.aborted || left <= 0) end();
     const decided = heddle.approvals.settled(call.caller, approval.id, AbortSignal.any([signal, done.signal]));

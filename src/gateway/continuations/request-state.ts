@@ -99,8 +99,11 @@ function fromClaims(claims: JsonObject): StateContent {
 
 const sha256 = (value: JsonObject[string]) => createHash('sha256').update(canonicalJson(value)).digest('base64url');
 
-/** Hashes the caller, not the token: a token may be renewed before the call continues. */
-export const principalOf = ({ caller }: Pick<Call, 'caller'>) =>
-  sha256([caller.id, caller.profile ?? null]).slice(0, 22);
+/**
+ * Hashes the caller, not the token: a token may be renewed before the call continues. A token without a person does not
+ * continue the call of one that has a person, whose form it would answer.
+ */
+export const principalOf = ({ caller: { id, profile, person } }: Pick<Call, 'caller'>) =>
+  sha256([id, profile ?? null, ...(person === undefined ? [] : [person])]).slice(0, 22);
 /** Hashes the request without `_meta`, which may change when the call continues. */
 const digestOf = ({ kind, name, input, extraParams }: StateBinding) => sha256([kind, name, input, extraParams ?? null]);

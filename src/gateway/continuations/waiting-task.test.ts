@@ -18,6 +18,7 @@ const PENDING: Approval = {
     arguments: { path: 'changed' },
     changedByHooks: { path: 'original' },
     extraParams: { force: true },
+    meta: { command: 'ls' },
   },
   requestedBy: 'ada',
   via: 'gateway',
@@ -53,7 +54,11 @@ function restarted(approval: Approval | undefined, isCancelled = false) {
   } as unknown as Heddle;
   const { gatewayTasks } = openContinuations(heddle);
   const tasks = waitingTasks(heddle, gatewayTasks, () => NOW + 10_000);
-  return { describe: () => tasks.describe(ROUTE, aCall()), gatewayTasks, dispatched };
+  return {
+    describe: () => tasks.describe(ROUTE, aCall({ meta: { command: 'of the poll' } })),
+    gatewayTasks,
+    dispatched,
+  };
 }
 
 describe('a task that waits for an approval, after a restart', () => {
@@ -76,6 +81,7 @@ describe('a task that waits for an approval, after a restart', () => {
       {
         input: { path: 'original' },
         extraParams: { force: true },
+        meta: { command: 'ls' },
         acceptsTask: true,
         continuation: { kind: 'approval', id: 'ap_1' },
       },

@@ -40,12 +40,13 @@ export function waitingTasks(
   };
 }
 
-/** Returns the call that was approved. Hooks that changed its arguments change the original ones again. */
+/** Returns the call that was approved, not the `_meta` of the poll. Hooks change the original arguments again. */
 function approvedCall({ id, subject }: Approval, call: Call): Call {
-  const { changedByHooks, arguments: input, extraParams } = subject;
+  const { changedByHooks, arguments: input, extraParams, meta = {} } = subject;
   return {
     ...call,
     input: changedByHooks ?? (isObject(input) ? input : {}),
+    meta,
     ...(extraParams && { extraParams }),
     acceptsTask: true,
     continuation: { kind: 'approval', id },

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastRequest } from '../http-request.ts';
+import type { UnsentBytes } from '../unsent-bytes.ts';
 import { type FastHead, readFastHead } from './fast-head.ts';
 import { FastResponse, KEEP_ALIVE_MS } from './fast-response.ts';
 
@@ -26,7 +27,7 @@ const IDLE_MS = KEEP_ALIVE_MS + 1000;
  * Serves simple POSTs without Node's HTTP streams and events, which cost several times as much.
  * The first request of any other form hands its connection over to Node's HTTP server for good.
  */
-export function serveFast(server: Server, receive: ReceiveFast): FastConnections {
+export function serveFast(server: Server, unsent: UnsentBytes, receive: ReceiveFast): FastConnections {
   const [toNode] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
   if (!toNode) throw new Error('The HTTP server has no connection listener.');
   server.off('connection', toNode);
@@ -34,6 +35,7 @@ export function serveFast(server: Server, receive: ReceiveFast): FastConnections
   server.on('connection', (socket: Socket) => {
     const connection = new FastConnection(socket, {
       receive,
+      unsent,
       onLeave: () => open.delete(connection),
       handOver: () => toNode.call(server, socket),
     });
@@ -51,6 +53,7 @@ export function serveFast(server: Server, receive: ReceiveFast): FastConnections
 
 interface ConnectionHooks {
   readonly receive: ReceiveFast;
+  readonly unsent: UnsentBytes;
   /** Runs when the connection is closed or handed over. */
   readonly onLeave: () => void;
   /** Passes the socket to Node's HTTP server. */
@@ -124,7 +127,7 @@ class FastConnection {
     if (bodyEnd < chunk.length) this.#pipelined = chunk.subarray(bodyEnd);
     if (!this.#hasReceived) this.#socket.setTimeout(IDLE_MS);
     this.#hasReceived = true;
-    const response = new FastResponse(this.#socket, (isLast) => this.#onResponseEnd(isLast));
+    const response = new FastResponse(this.#socket, this.#hooks.unsent, (isLast) => this.#onResponseEnd(isLast));
     this.#response = response;
     this.#hooks.receive({ method: 'POST', url, headers, body: chunk.toString('utf8', start, bodyEnd) }, response);
   }

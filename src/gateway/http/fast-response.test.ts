@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { UnsentBytes } from '../unsent-bytes.ts';
 import { FastResponse } from './fast-response.ts';
 
 type Write = (response: FastResponse, socket: Socket) => void;
@@ -14,7 +15,7 @@ async function serverWith(...writers: Write[]) {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', () => {
-      const response = new FastResponse(socket, (isLast) => {
+      const response = new FastResponse(socket, new UnsentBytes(), (isLast) => {
         ends.push(isLast);
         if (isLast) socket.end();
       });

@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../node-http.ts';
 import type { HttpResponse } from '../response-writer.ts';
+import { encodeLong, type UnsentBytes } from '../unsent-bytes.ts';
 
 // The characters that Node rejects in a header value, line breaks among them.
 const BAD_VALUE = /[^\t -~\x80-\xff]/;
@@ -11,7 +12,9 @@ export class FastResponse implements HttpResponse {
   headersSent = false;
   writableEnded = false;
   writableFinished = false;
+  callerId: string | undefined;
   readonly #socket: Socket;
+  readonly #unsent: UnsentBytes;
   readonly #onEnd: (isLast: boolean) => void;
   readonly #onClose: (() => void)[] = [];
   #fields = '';
@@ -23,8 +26,9 @@ export class FastResponse implements HttpResponse {
   #isCorked = false;
 
   /** `onEnd` runs when the whole response is sent; `isLast` says that the connection then closes. */
-  constructor(socket: Socket, onEnd: (isLast: boolean) => void) {
+  constructor(socket: Socket, unsent: UnsentBytes, onEnd: (isLast: boolean) => void) {
     this.#socket = socket;
+    this.#unsent = unsent;
     this.#onEnd = onEnd;
   }
 
@@ -60,9 +64,10 @@ export class FastResponse implements HttpResponse {
     const bytes = Buffer.byteLength(chunk);
     const [before, after] = this.#isChunked ? [`${head}${bytes.toString(16)}\r\n`, '\r\n'] : [head, ''];
     this.#cork();
-    if (typeof chunk === 'string') return this.#socket.write(before + chunk + after);
+    const encoded = encodeLong(chunk);
+    if (typeof encoded === 'string') return this.#socket.write(before + encoded + after);
     this.#socket.write(before);
-    this.#socket.write(chunk);
+    this.#socket.write(encoded);
     return this.#socket.write(after);
   }
 
@@ -73,14 +78,19 @@ export class FastResponse implements HttpResponse {
       this.#isChunked = false; // The whole body is known.
       this.#head += `content-length: ${Buffer.byteLength(chunk)}\r\n`;
     }
-    if (this.#isChunked) this.write(chunk);
-    const rest = this.#isChunked ? '0\r\n\r\n' : this.#takeHead() + chunk;
+    const body = encodeLong(chunk);
+    const isWhole = !this.#isChunked && typeof body === 'string';
+    if (!isWhole) this.write(body);
+    const rest = isWhole ? this.#takeHead() + body : this.#isChunked ? '0\r\n\r\n' : '';
     if (rest !== '' && !this.destroyed) this.#socket.write(rest);
     this.writableEnded = true;
     this.#uncork();
     // Usually the kernel has taken all of it. If not, the client reads slowly: the next request waits for the flush.
     if (this.destroyed || this.#socket.writableLength === 0) this.#finish();
-    else this.#socket.write('', () => this.#finish());
+    else {
+      this.#socket.write('', () => this.#finish());
+      this.#unsent.count(this.#socket, this.callerId);
+    }
     return this;
   }
 
@@ -105,7 +115,10 @@ export class FastResponse implements HttpResponse {
     if (this.#isCorked) return;
     this.#isCorked = true;
     this.#socket.cork();
-    process.nextTick(() => this.#uncork());
+    process.nextTick(() => {
+      this.#uncork();
+      if (this.#socket.writableLength > 0) this.#unsent.count(this.#socket, this.callerId);
+    });
   }
 
   #uncork(): void {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/call.ts';
 import { INTERNAL_ERROR } from '../../wire/mcp.ts';
 import { bytesOf } from '../methods/list-result.ts';
-import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
+import { KEEP_ALIVE_COMMENT, type ResponseWriter } from '../response-writer.ts';
 import type { RequestRefusal } from './check-headers.ts';
 import type { EventStream, SessionEvents } from './session-events.ts';
 
@@ -72,8 +72,7 @@ export class Reply {
   /** Writes a comment, so that proxies do not close an idle stream. */
   keepAlive(): void {
     const response = this.#response;
-    if (this.#isStreaming && !response.destroyed && !response.writableEnded)
-      writeOrDisconnect(response, KEEP_ALIVE_COMMENT);
+    if (this.#isStreaming && !response.destroyed && !response.writableEnded) response.write(KEEP_ALIVE_COMMENT);
   }
 
   #beginStream(): void {
@@ -87,7 +86,7 @@ export class Reply {
 
   #writeEvent(message: JsonObject): void {
     const event = this.#eventStream?.keep(JSON.stringify(message)) ?? toEvent(message);
-    if (!this.#response.destroyed) writeOrDisconnect(this.#response, event);
+    if (!this.#response.destroyed) this.#response.write(event);
   }
 
   #watchClose(): void {

@@ -2,7 +2,7 @@ import type { Timer } from '../../core/time.ts';
 import { PRIMED_STREAM_VERSION } from '../../wire/mcp.ts';
 import { revalidateCredential } from '../auth/revalidate-credential.ts';
 import type { AuthenticatedRequest } from '../http-request.ts';
-import { KEEP_ALIVE_COMMENT, type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
+import { KEEP_ALIVE_COMMENT, type ResponseWriter } from '../response-writer.ts';
 import { header } from './read-message.ts';
 import { notifySession, type Session, type Sessions } from './sessions.ts';
 
@@ -23,7 +23,7 @@ export function openStream(incoming: AuthenticatedRequest, session: Session | un
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders(); // The first event may come much later.
   const stopChecks = revalidateCredential(incoming.isStillAuthorized, timer, {
-    onValid: () => void (response.writableEnded || writeOrDisconnect(response, KEEP_ALIVE_COMMENT)),
+    onValid: () => void (response.writableEnded || response.write(KEEP_ALIVE_COMMENT)),
     onRevoked: () => (missed ? response.destroy() : response.end()), // Destroying cancels the resumed request.
   });
   response.once('close', stopChecks);

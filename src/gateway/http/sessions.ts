@@ -6,7 +6,7 @@ import { RpcError } from '../../wire/json-rpc.ts';
 import { INTERNAL_ERROR, SERVER_ERROR } from '../../wire/mcp.ts';
 import { type InSession, type LogSettings, newSessionKey } from '../request-context.ts';
 import { type ResourceSubscriptions, resourceSubscriptions } from '../resource-subscriptions.ts';
-import { type ResponseWriter, writeOrDisconnect } from '../response-writer.ts';
+import type { ResponseWriter } from '../response-writer.ts';
 import { type ClientRequests, clientRequests } from './client-requests.ts';
 import type { Reply } from './reply.ts';
 import { type ByteCount, type EventStream, type SessionEvents, sessionEvents } from './session-events.ts';
@@ -18,11 +18,14 @@ export interface SessionInit {
 }
 
 /** The part of a caller that decides which sessions it may use. */
-type SessionCaller = Pick<Caller, 'id' | 'profile'>;
+type SessionCaller = Pick<Caller, 'id' | 'profile' | 'person'>;
 
-/** Returns the owner key of a session: caller id and profile. A session cannot be used from another profile. */
-export const sessionOwner = ({ id, profile }: SessionCaller): string =>
-  profile === undefined ? id : JSON.stringify([id, profile]);
+/**
+ * Returns the owner key of a session: caller id, profile and person. A session cannot be used from another profile, and a
+ * token without a person does not answer the forms of one that has a person.
+ */
+export const sessionOwner = ({ id, profile, person }: SessionCaller): string =>
+  profile === undefined && person === undefined ? id : JSON.stringify([id, profile ?? null, person ?? null]);
 
 /** The state of one legacy client. */
 export interface Session extends SessionInit {
@@ -204,5 +207,5 @@ function newSession(
 /** Sends a message once, on the first open stream of a session. Keeps it for a client that resumes. */
 export function notifySession({ streams: [stream], notifications }: Session, message: JsonObject): void {
   const event = notifications?.keep(JSON.stringify(message));
-  if (stream && event !== undefined) writeOrDisconnect(stream, event);
+  if (stream && event !== undefined) stream.write(event);
 }

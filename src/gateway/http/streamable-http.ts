@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Call, JsonObject } from '../../core/call.ts';
+import type { Call, Caller, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -14,6 +14,7 @@ import {
 import { revalidateCredential } from '../auth/revalidate-credential.ts';
 import type { AuthenticatedRequest, PostRequest, RequestHead } from '../http-request.ts';
 import { capabilitiesInMeta, parseClientCapabilities } from '../methods/client-capabilities.ts';
+import { ROOTS_CHANGED } from '../methods/roots-changed.ts';
 import { type RequestContext, type RequestHandler, UnknownMethod } from '../request-context.ts';
 import type { ResponseWriter } from '../response-writer.ts';
 import { HeaderMismatch } from '../to-rpc-error.ts';
@@ -27,6 +28,8 @@ import { type Session, type Sessions, TooManySessions } from './sessions.ts';
 export interface StreamableHttpOptions {
   readonly handleRequest: RequestHandler;
   readonly sessions: Sessions;
+  /** Called when a client announces that its roots have changed. */
+  readonly onRootsChanged: (session: Session, caller: Caller) => void;
   readonly maxBodyBytes: number;
   readonly timer?: Timer | undefined;
 }
@@ -66,7 +69,7 @@ export function streamableHttp(options: StreamableHttpOptions): StreamableHttp {
   const { sessions, timer = realTimer } = options;
   const respond = responder(options.handleRequest);
   const sessionOf = sessionFinder(sessions);
-  const postLegacy = legacyPosts(sessions, respond);
+  const postLegacy = legacyPosts(options, respond);
 
   // Promise chains instead of async functions: each async function costs every call about 0.5 kB.
   function post(incoming: PostRequest): Promise<void> | void {
@@ -133,16 +136,17 @@ const sessionFinder =
     sessions.find(header(request, 'mcp-session-id'), caller);
 
 /** Returns the handler of messages that legacy clients post. */
-function legacyPosts(sessions: Sessions, respond: ReturnType<typeof responder>) {
+function legacyPosts({ sessions, onRootsChanged }: StreamableHttpOptions, respond: ReturnType<typeof responder>) {
   const sessionOf = sessionFinder(sessions);
 
   function postLegacy(message: PostedMessage): Promise<void> | void {
-    const { response, id, method, params, reply } = message;
+    const { response, caller, id, method, params, reply } = message;
     const session = method === 'initialize' ? undefined : sessionOf(message);
     const refusal = checkLegacy(message.request, method, session);
     if (refusal) return reply.error(refusal);
     if (id !== undefined) return respondLegacy(message, id, session);
     if (method === 'notifications/cancelled') cancel(session, params.requestId);
+    if (method === ROOTS_CHANGED && session) onRootsChanged(session, caller);
     response.writeHead(202).end();
   }
 

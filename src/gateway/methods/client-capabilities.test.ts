@@ -3,7 +3,8 @@ import { verifies } from '../../../test/requirements.ts';
 import { ownerOf, userKey } from '../../core/call/private-user.ts';
 import type { Caller, ClientCapabilities } from '../../core/call.ts';
 import type { CatalogChange } from '../../core/records/server-status.ts';
-import { isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
+import { META } from '../../wire/mcp.ts';
+import { capabilitiesInMeta, isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
 
 const ann: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
 const FORM: ClientCapabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
@@ -13,6 +14,11 @@ it('returns the same caller object for the same capabilities and era', () => {
   expect(withCapabilities(ann, FORM, 'legacy')).toEqual({ ...ann, capabilities: FORM, era: 'legacy' });
   expect(withCapabilities(ann, { ...FORM, url: true }, 'legacy')).not.toBe(withCapabilities(ann, FORM, 'legacy'));
   expect(withCapabilities(ann, FORM, 'modern')).not.toBe(withCapabilities(ann, FORM, 'legacy'));
+});
+
+verifies('T10', 'takes no `roots.listChanged` from a modern client, which has no such notification', () => {
+  const _meta = { [META.clientCapabilities]: { roots: { listChanged: true } } };
+  expect(capabilitiesInMeta({ _meta })).toEqual({ ...FORM, form: false, roots: true });
 });
 
 const change = (detail: CatalogChange['detail']) => ({ kind: 'catalog', subject: 'tools', detail }) as const;

@@ -19,7 +19,7 @@ export const toServerCapabilities = ({ resources, subscribe, prompts, completion
 });
 
 /** Parses the declared capabilities of a client of either era. Returns undefined if it has none that Heddle uses. */
-export function parseClientCapabilities(declared: unknown): ClientCapabilities | undefined {
+export function parseClientCapabilities(declared: unknown, era: Era = 'legacy'): ClientCapabilities | undefined {
   const { elicitation, sampling, roots } = isObject(declared) ? declared : {};
   const modes = isObject(elicitation) ? elicitation : undefined;
   const capabilities = {
@@ -29,13 +29,14 @@ export function parseClientCapabilities(declared: unknown): ClientCapabilities |
     sampling: isObject(sampling),
     samplingTools: isObject(sampling) && isObject(sampling.tools),
     roots: isObject(roots),
+    ...(era === 'legacy' && isObject(roots) && roots.listChanged === true && { rootsListChanged: true }),
   };
   return hasAnyCapability(capabilities) ? capabilities : undefined;
 }
 
 /** Parses the client capabilities in the `_meta` of a modern request. */
 export const capabilitiesInMeta = ({ _meta }: JsonObject): ClientCapabilities | undefined =>
-  isObject(_meta) ? parseClientCapabilities(_meta[META.clientCapabilities]) : undefined;
+  isObject(_meta) ? parseClientCapabilities(_meta[META.clientCapabilities], 'modern') : undefined;
 
 /** Tests whether the `_meta` of a modern request declares the tasks extension. */
 export function supportsTasks(meta: unknown): boolean {

@@ -36,7 +36,7 @@ verifies('A6', 'shows hostile text of servers and issuers as text, on a page wit
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("frame-ancestors 'none'");
   expect(policy).not.toContain('script');
-  expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
+  expect(headers).toMatchObject({ 'referrer-policy': 'same-origin', 'cache-control': 'no-store' });
 });
 
 verifies('A6', 'sets an HttpOnly cookie: __Host- and Secure over https, Lax everywhere', () => {

@@ -29,7 +29,8 @@ th{text-align:left;padding-right:1rem;vertical-align:top}td{overflow-wrap:anywhe
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /**
- * The headers of every page: no scripts, no frames, no referrer, no copies. `form-action` is left out: it would forbid
+ * The headers of every page: no scripts, no frames, no copies, and no referrer for other origins. With `no-referrer`
+ * browsers would send forms with the origin `null`. `form-action` is left out: it would forbid
  * the redirect to an authorization server.
  */
 const HEADERS: OutgoingHttpHeaders = {
@@ -37,7 +38,7 @@ const HEADERS: OutgoingHttpHeaders = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'`,
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  'referrer-policy': 'same-origin',
   'cache-control': 'no-store',
 };
 

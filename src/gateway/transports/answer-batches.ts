@@ -9,6 +9,8 @@ interface Batch {
   /** Number of requests without a response. */
   pending: number;
   readonly responses: JsonObject[];
+  /** Size of the responses, which counts as unsent until the last one has come. */
+  held: number;
 }
 
 /** Answers each batch of a client with one array of responses. Other messages pass unchanged. */
@@ -18,13 +20,21 @@ export function answerBatches(inner: ClientTransport): Transport {
   function settle(id: unknown, response?: JsonObject): Promise<void> {
     const batch = open.get(id) as Batch;
     open.delete(id);
-    if (response) batch.responses.push(response);
+    if (response) {
+      const bytes = JSON.stringify(response).length;
+      batch.responses.push(response);
+      batch.held += bytes;
+      inner.countUnsent(bytes);
+    }
     batch.pending -= 1;
     return sendIfComplete(batch);
   }
 
-  async function sendIfComplete({ pending, responses }: Batch): Promise<void> {
-    if (pending === 0 && responses.length > 0) await inner.send(responses as unknown as Message);
+  async function sendIfComplete({ pending, responses, held }: Batch): Promise<void> {
+    if (pending > 0 || responses.length === 0) return;
+    const sent = inner.send(responses as unknown as Message);
+    inner.countUnsent(-held);
+    await sent;
   }
 
   const outer: Transport = {
@@ -54,7 +64,8 @@ export function answerBatches(inner: ClientTransport): Transport {
   inner.onclose = () => outer.onclose?.();
   inner.onerror = (error) => outer.onerror?.(error);
   inner.onbatch = (elements) => {
-    const batch: Batch = { pending: 0, responses: elements.filter((one) => !isMessage(one)).map(notOneMessage) };
+    const responses = elements.filter((one) => !isMessage(one)).map(notOneMessage);
+    const batch: Batch = { pending: 0, responses, held: 0 };
     const passed: Message[] = [];
     for (const message of elements.filter(isMessage)) {
       if (isIdInUse(message)) {

@@ -12,12 +12,14 @@ export interface ClientTransport extends Transport {
   acceptsBatches: boolean;
   /** Called with the elements of a batch, elements that are no messages included. */
   onbatch?: ((batch: readonly unknown[]) => void) | undefined;
+  /** Counts the unsent bytes. `held` is the change of the bytes that a batch keeps until its last response. */
+  readonly countUnsent: CountUnsent;
 }
+
+export type CountUnsent = (held?: number) => void;
 
 /** With more than this unread by the client, the gateway reads no further request of it. */
 export const PAUSE_BYTES = 4 * 1024 * 1024;
-/** With more than this unread, the client is disconnected. Several large responses may be unread at once. */
-export const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 const MAX_BATCH = 100;
 

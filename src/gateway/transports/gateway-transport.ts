@@ -1,6 +1,6 @@
 import type { Message } from '../../wire/json-rpc.ts';
 import type { Transport } from '../../wire/transport.ts';
-import type { ClientTransport } from './client-transport.ts';
+import type { ClientTransport, CountUnsent } from './client-transport.ts';
 
 /** State and closing of a gateway transport to one client. The stdio, SSE and WebSocket transports extend it. */
 export abstract class GatewayTransport implements ClientTransport {
@@ -22,6 +22,7 @@ export abstract class GatewayTransport implements ClientTransport {
 
   abstract start(): Promise<void>;
   abstract send(message: Message): Promise<void>;
+  abstract readonly countUnsent: CountUnsent;
 
   async close(): Promise<void> {
     if (this.isClosed) return;

@@ -9,6 +9,7 @@ import { STATE_TTL_MS } from '../continuations/request-state.ts';
 import { checkEnvelope } from '../http/check-headers.ts';
 import { DRAIN_MS, trackInFlight } from '../in-flight.ts';
 import { capabilitiesInMeta, isChangeVisibleTo, parseClientCapabilities } from '../methods/client-capabilities.ts';
+import { passRootsChange, ROOTS_CHANGED } from '../methods/roots-changed.ts';
 import { type LogSettings, newSessionKey, type RequestHandler, type SendClientRequest } from '../request-context.ts';
 import { resourceSubscriptions } from '../resource-subscriptions.ts';
 import { answerBatches } from './answer-batches.ts';
@@ -63,6 +64,9 @@ export async function serveClient(options: ServeClientOptions, signal: AbortSign
         setImmediate(() => (isInitialized = true)); // Notifications may follow only after the initialize response.
       }
       return result;
+    },
+    onNotification(method) {
+      if (method === ROOTS_CHANGED) passRootsChange(heddle, { caller, capabilities, inSession });
     },
   });
   await peer.start();

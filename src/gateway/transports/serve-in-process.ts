@@ -8,6 +8,8 @@ import { StdioServerTransport } from './stdio-transport.ts';
 export interface Streams {
   readonly input: Readable;
   readonly output: Writable;
+  /** Receives the sentence that says why a client that does not read is disconnected. */
+  readonly report?: (message: string) => void;
 }
 
 /**
@@ -16,10 +18,10 @@ export interface Streams {
  */
 export async function serveInProcess(
   serve: (transport: Transport) => Promise<void>,
-  { input, output }: Streams,
+  { input, output, report }: Streams,
   signal: AbortSignal,
 ): Promise<void> {
-  const client = new StdioServerTransport(input, output);
+  const client = new StdioServerTransport(input, output, { report });
   const { transport, closed, idle } = trackRequests(client);
   await serve(transport);
   const aborted = Promise.withResolvers<void>();

@@ -5,6 +5,7 @@ import { readBody } from '../http/read-message.ts';
 import { Reply } from '../http/reply.ts';
 import { sessionOwner } from '../http/sessions.ts';
 import type { AuthenticatedRequest } from '../http-request.ts';
+import type { UnsentBytes } from '../unsent-bytes.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { parseText, receiveParsed } from './client-transport.ts';
 import { SseServerTransport } from './sse-transport.ts';
@@ -17,7 +18,7 @@ export interface SseEndpoint {
 const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0] ?? '';
 
 /** Serves HTTP+SSE, the transport of 2024-11-05: `GET /sse` opens the event stream, `POST /messages` takes messages. */
-export function sseEndpoint(connections: ClientConnections, maxBodyBytes: number): SseEndpoint {
+export function sseEndpoint(connections: ClientConnections, maxBodyBytes: number, unsent: UnsentBytes): SseEndpoint {
   // A session belongs to the caller that opened it. Other callers get 404.
   const sessions = new Map<string, { readonly transport: SseServerTransport; readonly owner: string }>();
 
@@ -25,7 +26,9 @@ export function sseEndpoint(connections: ClientConnections, maxBodyBytes: number
     const { request, response, caller } = authenticated;
     const id = randomUUID();
     const endpoint = `${pathOf(request).replace('/sse', '/messages')}?sessionId=${id}`;
-    const transport = new SseServerTransport(response, endpoint);
+    const transport = new SseServerTransport(response, endpoint, (held = 0) =>
+      unsent.count(request.socket, caller.id, held),
+    );
     sessions.set(id, { transport, owner: sessionOwner(caller) });
     try {
       await connections.serve(authenticated, transport);

@@ -153,7 +153,7 @@ describe('a stdio client', () => {
     await serving.ended;
   });
 
-  verifies('F6', 'with more than 64 MB unread is disconnected', async () => {
+  verifies('F6', 'with more than 32 MB unread is disconnected', async () => {
     const big = 'x'.repeat(10_000_000);
     const { input, output, ended, write } = await servingOf(recordingServer({ big: () => text(big) }));
     output.removeAllListeners('data');

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Caller } from '../../core/call.ts';
+import type { Timer } from '../../core/time.ts';
 import type { Heddle } from '../../heddle.ts';
 import { openContinuations } from '../continuations/continuations.ts';
 import { mcpHandler } from '../mcp-handler.ts';
@@ -13,14 +14,18 @@ export interface ServeStdioOptions {
   readonly output: Writable;
   /** The secrets that seal task ids and `requestState`; random for this process if absent. */
   readonly stateSecrets?: readonly Buffer[];
+  /** Receives the sentence that says why a client that does not read is disconnected. */
+  readonly report?: (message: string) => void;
+  readonly timer?: Timer;
 }
 
 /** Serves one MCP client of either era over two streams. Resolves when it has disconnected or the signal aborts. */
 export async function serveStdio(options: ServeStdioOptions, signal: AbortSignal): Promise<void> {
-  const { heddle, caller, input, output, stateSecrets: secrets } = options;
+  const { heddle, caller, input, output, stateSecrets: secrets, report, timer } = options;
   const continuations = openContinuations(heddle, { secrets });
+  const limits = heddle.access.settings().gateway.unsent;
   const handler = mcpHandler(heddle, continuations);
-  const transport = new StdioServerTransport(input, output);
+  const transport = new StdioServerTransport(input, output, { limits, report, timer });
   // A call that waits for an approver gets its error while the client may still read it.
   const answerWaiting = () => continuations.waits.close();
   signal.addEventListener('abort', answerWaiting, { once: true });

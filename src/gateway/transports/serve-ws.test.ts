@@ -138,7 +138,7 @@ describe('WebSocket', () => {
     await until('the call is cancelled', () => server.cancelled.length === 1);
   });
 
-  verifies('F6', 'disconnects a client with more than 64 MB unread', async () => {
+  verifies('F6', 'disconnects a client with more than 32 MB unread', async () => {
     const big = text('x'.repeat(10_000_000));
     const gateway = await gatewayUnderTest({ servers: { up: recordingServer({ big: () => big }) } });
     const { socket, send } = await connect(gateway);
@@ -184,7 +184,7 @@ describe('WebSocket', () => {
 verifies('F6', 'disconnects a client that answers no ping', async () => {
   const transports: WsServerTransport[] = [];
   const server = await listenWs((socket) => {
-    const transport = new WsServerTransport(socket, 20);
+    const transport = new WsServerTransport(socket, () => {}, 20);
     transports.push(transport);
     void transport.start();
   });

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AuthenticatedRequest } from '../http-request.ts';
 import { ServerResponse as NodeResponse } from '../node-http.ts';
+import type { UnsentBytes } from '../unsent-bytes.ts';
 import type { ClientConnections } from './client-connections.ts';
 
 interface Upgrade {
@@ -19,7 +20,7 @@ export interface WsEndpoint {
 export const wantsWebSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Serves MCP over WebSocket: the subprotocol `mcp`, one message per text frame. */
-export function wsEndpoint(connections: ClientConnections, maxBodyBytes: number): WsEndpoint {
+export function wsEndpoint(connections: ClientConnections, maxBodyBytes: number, unsent: UnsentBytes): WsEndpoint {
   const upgrades = new WeakMap<IncomingMessage, Upgrade>();
   // `ws` is loaded for the first WebSocket client. Most gateways have none.
   const load = once(async () => {
@@ -46,14 +47,15 @@ export function wsEndpoint(connections: ClientConnections, maxBodyBytes: number)
       return response;
     },
     async accept(authenticated) {
-      const { request, response } = authenticated;
+      const { request, response, caller } = authenticated;
       const upgrade = upgrades.get(request);
       if (!upgrade) throw new Error('This request cannot be upgraded.');
       const { server, WsServerTransport } = await load();
       const { socket, head } = upgrade;
       response.detachSocket(socket as Parameters<ServerResponse['detachSocket']>[0]);
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        void connections.serve(authenticated, new WsServerTransport(webSocket));
+        const countUnsent = (held = 0) => unsent.count(socket, caller.id, held);
+        void connections.serve(authenticated, new WsServerTransport(webSocket, countUnsent));
       });
     },
   };

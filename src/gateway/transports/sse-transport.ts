@@ -1,19 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import type { Message } from '../../wire/json-rpc.ts';
 import { KEEP_ALIVE_COMMENT } from '../response-writer.ts';
-import { MAX_UNREAD_BYTES } from './client-transport.ts';
+import type { CountUnsent } from './client-transport.ts';
 import { GatewayTransport } from './gateway-transport.ts';
 
 const KEEP_ALIVE_MS = 25_000;
 
 /** The gateway's transport to an HTTP+SSE client: messages go out on one event stream and come in as POST requests. */
 export class SseServerTransport extends GatewayTransport {
+  readonly countUnsent: CountUnsent;
   readonly #response: ServerResponse;
   readonly #endpoint: string;
 
   /** `endpoint` is the URL path to which the client posts its messages. */
-  constructor(response: ServerResponse, endpoint: string) {
+  constructor(response: ServerResponse, endpoint: string, countUnsent: CountUnsent) {
     super();
+    this.countUnsent = countUnsent;
     this.#response = response;
     this.#endpoint = endpoint;
   }
@@ -39,9 +41,6 @@ export class SseServerTransport extends GatewayTransport {
   }
 
   #write(text: string): void {
-    const response = this.#response;
-    if (response.writableEnded) return;
-    response.write(text);
-    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+    if (!this.#response.writableEnded) this.#response.write(text);
   }
 }

@@ -2,7 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { Message } from '../../wire/json-rpc.ts';
 import { lineFramer } from '../../wire/line-framer.ts';
 import { INVALID_REQUEST } from '../../wire/mcp.ts';
-import { MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, sendError } from './client-transport.ts';
+import { encodeLong, UnsentBytes, type UnsentOptions } from '../unsent-bytes.ts';
+import { PAUSE_BYTES, receiveText, sendError } from './client-transport.ts';
 import { GatewayTransport } from './gateway-transport.ts';
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -11,9 +12,11 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 export class StdioServerTransport extends GatewayTransport {
   readonly #input: Readable;
   readonly #output: Writable;
+  readonly #unsent: UnsentBytes;
 
-  constructor(input: Readable, output: Writable) {
+  constructor(input: Readable, output: Writable, options: Omit<UnsentOptions, 'close'> = {}) {
     super();
+    this.#unsent = new UnsentBytes({ ...options, close: () => void this.close() });
     this.#input = input;
     this.#output = output;
   }
@@ -36,12 +39,17 @@ export class StdioServerTransport extends GatewayTransport {
   async send(message: Message): Promise<void> {
     this.throwIfClosed();
     const output = this.#output;
-    output.write(`${JSON.stringify(message)}\n`);
-    if (output.writableLength > MAX_UNREAD_BYTES) await this.close();
-    else if (output.writableLength > PAUSE_BYTES) this.#pauseUntilDrained();
+    output.write(encodeLong(`${JSON.stringify(message)}\n`));
+    if (output.writableLength > PAUSE_BYTES) this.#pauseUntilDrained();
+    if (output.writableLength > 0) this.countUnsent();
   }
 
+  readonly countUnsent = (held = 0): void => {
+    if (!this.isClosed) this.#unsent.count(this.#output, 'stdio', held);
+  };
+
   protected disconnect(): void {
+    this.#unsent.close();
     this.#input.pause();
   }
 

@@ -1,7 +1,8 @@
 import { WebSocket } from 'ws';
 import type { Message } from '../../wire/json-rpc.ts';
 import { INVALID_REQUEST } from '../../wire/mcp.ts';
-import { MAX_UNREAD_BYTES, PAUSE_BYTES, receiveText, sendError } from './client-transport.ts';
+import { encodeLong } from '../unsent-bytes.ts';
+import { type CountUnsent, PAUSE_BYTES, receiveText, sendError } from './client-transport.ts';
 import { GatewayTransport } from './gateway-transport.ts';
 
 const PING_MS = 25_000;
@@ -10,13 +11,15 @@ const GOING_AWAY = 1001;
 
 /** The gateway's transport to a WebSocket client: one message per text frame. */
 export class WsServerTransport extends GatewayTransport {
+  readonly countUnsent: CountUnsent;
   readonly #socket: WebSocket;
   readonly #pingMs: number;
   #pings: NodeJS.Timeout | undefined;
   #isAlive = true;
 
-  constructor(socket: WebSocket, pingMs = PING_MS) {
+  constructor(socket: WebSocket, countUnsent: CountUnsent, pingMs = PING_MS) {
     super();
+    this.countUnsent = countUnsent;
     this.#socket = socket;
     this.#pingMs = pingMs;
   }
@@ -44,11 +47,12 @@ export class WsServerTransport extends GatewayTransport {
   async send(message: Message): Promise<void> {
     const socket = this.#socket;
     this.throwIfClosed(this.isClosed || socket.readyState !== WebSocket.OPEN);
-    socket.send(JSON.stringify(message), () => {
+    socket.send(encodeLong(JSON.stringify(message)), { binary: false }, () => {
       if (socket.isPaused && socket.bufferedAmount <= PAUSE_BYTES) socket.resume();
     });
-    if (socket.bufferedAmount > MAX_UNREAD_BYTES) this.#terminate();
-    else if (socket.bufferedAmount > PAUSE_BYTES) socket.pause();
+    if (socket.bufferedAmount === 0) return;
+    if (socket.bufferedAmount > PAUSE_BYTES) socket.pause();
+    this.countUnsent();
   }
 
   protected disconnect(): void {
