@@ -31,7 +31,7 @@ export async function assembleConfig(found: SourcesFound, options: LoadOptions):
   const { projectFolder, home } = found;
   const { env, userHome, clock = Date.now, fetchTimeoutMs: timeoutMs, signal } = options;
   const variables = { env, workspaceFolder: projectFolder, userHome };
-  const remote = { home, clock, ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
+  const remote = { home, env, clock, ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
   const managed = await managedOf(found, variables, remote);
   // Managed files and plugins get none of the user's secrets. A connector gets those that its entry lists.
   const withSecrets = { ...variables, secrets: await secretsOf(found, options) };

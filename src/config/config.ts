@@ -75,6 +75,8 @@ export interface ServerConfig {
   readonly written?: JsonObject;
   /** The reason why it must not be started: it is invalid, or the organisation forbids it. */
   readonly problem?: Problem;
+  /** The reason why a server that ships with Heddle is disabled here. */
+  readonly whyDisabled?: Pick<Problem, 'message' | 'fix'>;
   readonly policy?: PolicyVerdict;
   /** True for a server from the project's folder or a connector: it starts only after the user has trusted it. */
   readonly needsTrust?: boolean;

@@ -72,6 +72,10 @@ verifies('C7', 'marks default values', async () => {
       "gateway.allowedHosts = [] (default)",
       "gateway.allowedOrigins = [] (default)",
       "gateway.maxBodyBytes = 4194304 (default)",
+      "gateway.unsent.connectionBytes = 33554432 (default)",
+      "gateway.unsent.callerBytes = 67108864 (default)",
+      "gateway.unsent.totalBytes = 268435456 (default)",
+      "gateway.unsent.timeoutMs = 30000 (default)",
       "gateway.auth = null (default)",
       "gateway.apiKeys = [] (default)",
     ]

@@ -33,7 +33,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
     budgets: { callers: {}, warnAt: 0.8 },
     hooks: { beforeCall: [], afterCall: [], beforeInputRequest: [], afterInputResponse: [], onApproval: [] },
     audit: { durability: 'commit' },
-    limits: {},
+    limits: { callers: {} },
     connectors: [],
     roots: [],
     sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
@@ -44,6 +44,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
       allowedHosts: [],
       allowedOrigins: [],
       maxBodyBytes: 4194304,
+      unsent: { connectionBytes: 33554432, callerBytes: 67108864, totalBytes: 268435456, timeoutMs: 30000 },
       apiKeys: [],
     },
     profiles: {},
@@ -211,4 +212,13 @@ it('reports errors of an entry that is not in force as warnings', async () => {
   const { servers, problems } = await machine.load();
   expect(servers.get('a')?.problem).toBeUndefined();
   expect(problems).toMatchObject([{ level: 'warn', code: 'VARIABLE_UNSET', server: 'a' }]);
+});
+
+verifies('G2', 'an entry of allowedResources that mixes a template with `*` is a problem', async () => {
+  const entry = (allowedResources: readonly string[]) => ({ command: 'x', permissions: { allowedResources } });
+  const mcpServers = { good: entry(['file:///a/*', 'file:///b{/c*}', 'u:1']), bad: entry(['file:///{a}/*']) };
+  const config = await (await machineWith({ 'project/heddle.json': JSON.stringify({ mcpServers }) })).load();
+  expect(config.problems).toMatchObject([
+    { message: expect.stringContaining('a URI template or contain `*`, not both') },
+  ]);
 });

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Config, Problem, ServerConfig } from './config.ts';
+import { type ConfigSource, DEFAULT_SOURCES, fileSource } from './config-source.ts';
 import { type FileReading, readConfigFile, readConfigText, sourceFile } from './read/read-file.ts';
 import { strictBy } from './read/strict-by-error.ts';
 import { defaultSettings } from './schema/default-settings.ts';
@@ -32,14 +33,11 @@ async function find(options: LoadOptions): Promise<SourcesFound> {
   const { cwd, env, file, config, systemFolder = defaultSystemFolder() } = options;
   const home = resolve(cwd, options.home);
   const projectFolder = await findProjectFolder(options);
-  const isStandard = file === undefined && config === undefined;
+  const { chosen = file === undefined ? DEFAULT_SOURCES : [fileSource(file)] } = options;
+  const isStandard = config === undefined && chosen.some(({ kind }) => kind === 'standard');
   const [managed, sources, plugins, policies, workflows] = await Promise.all([
     findManaged(systemFolder, env.HEDDLE_MANAGED_DIR),
-    config !== undefined
-      ? readObject(config, projectFolder)
-      : file === undefined
-        ? readStandard(options, projectFolder)
-        : readAll([explicitSource(cwd, file)]),
+    config === undefined ? readChosen(chosen, options, projectFolder) : readObject(config, projectFolder),
     isStandard ? findPlugins(projectFolder, home) : [],
     isStandard ? findFolders('policies', projectFolder, home) : [],
     isStandard ? findFolders('workflows', projectFolder, home) : [],
@@ -54,12 +52,24 @@ async function find(options: LoadOptions): Promise<SourcesFound> {
   };
 }
 
-async function readStandard(options: LoadOptions, folder: string): Promise<readonly ReadSource[]> {
-  const files = await readAll(await standardSources(options, folder));
-  const text = options.env[VARIABLE];
-  if (!text) return files;
+async function readChosen(
+  chosen: readonly ConfigSource[],
+  options: LoadOptions,
+  folder: string,
+): Promise<readonly ReadSource[]> {
+  const read = async (source: ConfigSource): Promise<readonly ReadSource[]> => {
+    if (source.kind === 'config') return readAll([explicitSource(options.cwd, source.path)]);
+    if (source.kind === 'standard') return readAll(await standardSources(options, folder));
+    return source.kind === 'environment' ? readVariable(options, folder) : [];
+  };
+  return (await Promise.all(chosen.map(read))).flat();
+}
+
+function readVariable({ env }: LoadOptions, folder: string): readonly ReadSource[] {
+  const text = env[VARIABLE];
+  if (!text) return [];
   const source: Source = { file: VARIABLE, scope: 'environment', folder, foreign: true };
-  return [{ source, reading: readConfigText(VARIABLE, text) }, ...files];
+  return [{ source, reading: readConfigText(VARIABLE, text) }];
 }
 
 /** Reads a configuration that the program passed as an object. */

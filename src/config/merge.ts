@@ -27,6 +27,8 @@ export interface Sources {
   readonly workflows?: Config['workflows'];
 }
 
+/** More than are described for one value of a file. */
+const MAX_PROBLEMS = 250;
 const UNMANAGED: ManagedRules = { judges: [] };
 
 /** Merges all layers into one configuration: servers by name, as whole entries; settings one by one. */
@@ -66,12 +68,11 @@ export function mergeConfig(sources: Sources): Config {
       origins ??= new Map([...settings.origins, ...policyOrigin(policies), ...servers.origins()]);
       return origins;
     },
-    problems: [
-      ...problems,
-      ...layers.flatMap((layer) => layer.problems),
-      ...bound.problems,
-      ...servers.problems,
-    ].filter(isFirst()),
+    problems: limited(
+      [...problems, ...layers.flatMap((layer) => layer.problems), ...bound.problems, ...servers.problems].filter(
+        isFirst(),
+      ),
+    ),
     refreshed,
     ...(managed.exclusive && { exclusive: managed.exclusive }),
   };
@@ -97,6 +98,19 @@ function isFirst(): (problem: Problem) => boolean {
     seen.add(key);
     return true;
   };
+}
+
+/** Returns at most 250 problems of each file, and the number of the others. Every command prints them. */
+function limited(problems: readonly Problem[]): readonly Problem[] {
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  const byFile = Map.groupBy(problems, ({ at }) => at?.file);
+  return [...byFile].flatMap(([file, ofFile]) => {
+    const [first, ...others] = ofFile.slice(MAX_PROBLEMS);
+    if (file === undefined || !first) return ofFile;
+    const level = [first, ...others].some((one) => one.level === 'error') ? 'error' : 'warn';
+    const message = `${file} has ${others.length + 1} more problems after the first ${MAX_PROBLEMS}.`;
+    return [...ofFile.slice(0, MAX_PROBLEMS), { ...first, level, message, fix: 'Correct the others first.' }];
+  });
 }
 
 // On a machine with managed policies or `exclusive` managed servers, only the organisation may lower the number of approvals.

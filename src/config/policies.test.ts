@@ -179,7 +179,7 @@ describe('hostile files', () => {
     'a forbidden name': ['__proto__: {}\n', '`__proto__` is not allowed'],
     'an unknown key': ['polices: []\n', 'Did you mean'],
     'an infinite number': ['policies: [.inf]\n', 'neither text'],
-    'a thousand unexpected brackets': ['}'.repeat(200_000), 'Unexpected flow-map-end'],
+    'many unexpected brackets': ['}'.repeat(100_000), 'Unexpected flow-map-end'],
     'many tags': [`policies: ${'!a '.repeat(60_000)}`, 'tags are not allowed'],
     'a binary file': ['\u0000\u0001', 'does not contain a mapping'],
   };

@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import type { JsonObject } from '../core/call.ts';
-import { homeFolder } from '../files/home-folder.ts';
+import { homeFolder, userHomeOf } from '../files/home-folder.ts';
 import type { Config, LoadedPolicy, ServerConfig } from './config.ts';
+import type { ConfigSource } from './config-source.ts';
 import { loadConfig } from './load.ts';
 
 export interface ReadConfigOptions {
@@ -9,6 +9,8 @@ export interface ReadConfigOptions {
   readonly configFile?: string;
   /** A configuration instead of all files but an organisation's; `false` for none. */
   readonly config?: JsonObject | false;
+  /** The sources to read, highest precedence first: by default the environment, then all files. */
+  readonly sources?: readonly ConfigSource[];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Skips the trust book: everything that came with the project's folder counts as agreed to. */
@@ -26,6 +28,7 @@ export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
   const {
     configFile,
     config,
+    sources,
     cwd = process.cwd(),
     env = process.env,
     trustProject,
@@ -38,12 +41,13 @@ export function readConfig(options: ReadConfigOptions = {}): Promise<Config> {
     cwd,
     home,
     env,
-    userHome: homedir(),
+    userHome: userHomeOf(env),
     programmatic,
     secrets: async (names) => (await import('../store/secrets/open-secrets.ts')).readSecretsFor(names, { home, env }),
     ...(!trustProject && { trust: async () => (await import('./sources/trust-book.ts')).openTrustBook(home) }),
     ...(configFile !== undefined && { file: configFile }),
     ...(config !== undefined && { config }),
+    ...(sources && { chosen: sources }),
     ...(signal && { signal }),
     ...(lastPolicies && { lastPolicies }),
   });

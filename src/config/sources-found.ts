@@ -2,6 +2,7 @@ import type { JsonObject } from '../core/call.ts';
 import type { HeddleError } from '../core/errors.ts';
 import type { Clock } from '../core/time.ts';
 import type { Config, LoadedPolicy, Problem, ServerConfig } from './config.ts';
+import type { ConfigSource } from './config-source.ts';
 import type { FileReading } from './read/read-file.ts';
 import type { ManagedFiles } from './sources/find-managed.ts';
 import type { SourceFolder } from './sources/source-folders.ts';
@@ -13,11 +14,14 @@ export interface LoadOptions {
   /** Heddle's folder of this user. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly userHome: string;
+  /** Undefined if the environment has no HOME. */
+  readonly userHome: string | undefined;
   /** Reads secrets by name, in one call. A secret that is not set is missing in the result. */
   readonly secrets?: (names: readonly string[]) => Promise<ReadonlyMap<string, string | HeddleError>>;
   /** The only file to read, apart from an organisation's. */
   readonly file?: string;
+  /** The sources to read besides those of an organisation, highest precedence first. */
+  readonly chosen?: readonly ConfigSource[];
   /** A configuration instead of all files but an organisation's; `false` for none. */
   readonly config?: JsonObject | false;
   /** Servers from a program (`sdk`), from its API at run time (`dynamic`) or from a command line (`command`). */

@@ -1,10 +1,11 @@
 import { readFileSync, renameSync, type Stats } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { HeddleError } from '../core/errors.ts';
 import { followLinks } from './follow-links.ts';
 import { homeFolder } from './home-folder.ts';
+import { makeFolder } from './make-folder.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from './private-file.ts';
 
 export interface ReplaceOptions {
@@ -76,7 +77,7 @@ async function replace(file: string, content: Buffer, options: Replacement): Pro
   const { home = homeFolder(process.env), newFileMode, expected } = options;
   const target = await followLinks(file);
   const inside = isWithin(target, resolve(home)) || isWithin(resolve(file), resolve(home));
-  await mkdir(dirname(target), { recursive: true, ...(inside && { mode: PRIVATE_FOLDER }) });
+  makeFolder(dirname(target), inside ? PRIVATE_FOLDER : undefined);
   const mode = (await modeOf(target)) ?? newFileMode ?? (inside ? PRIVATE_FILE : ORDINARY_FILE);
   const temporary = join(dirname(target), `.${basename(target)}.heddle-new`);
   const handle = await openExclusively(temporary);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, link, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { followLinks } from './follow-links.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** Mode of files that only their owner may read. */
 export const PRIVATE_FILE = 0o600;
@@ -78,7 +79,7 @@ async function throughTemporary<T>(
   publish: (temporary: string) => Promise<T>,
 ): Promise<T> {
   const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
-  await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
+  makeFolder(dirname(file), PRIVATE_FOLDER);
   try {
     await writeFile(temporary, text, { mode: PRIVATE_FILE, flag: 'wx', flush: sync });
     return await publish(temporary);

@@ -114,6 +114,24 @@ describe('the servers of a connector', () => {
     expect(found.get('one')?.problem).toBeUndefined();
   });
 
+  verifies('C2', 'need no trust of type proxy at the origin of their connector, as one of type http', async () => {
+    const proxied = async (at: (origin: string) => string, more: object = {}) => {
+      const content = { mcpServers: {} as Record<string, object> };
+      const { url } = await connector(servers(content));
+      content.mcpServers.one = { type: 'proxy', url: at(new URL(url).origin), ...more };
+      const machine = await machineWith({ 'user/.heddle/heddle.json': { connectors: [{ name: 'corp', url }] } });
+      return (await machine.load({ env: USED, ...UNTRUSTED })).servers.get('one');
+    };
+    const own = await proxied((origin) => `${origin}/mcp`);
+    expect(own?.entry?.type).toBe('proxy');
+    expect(own?.problem).toBeUndefined();
+    for (const server of [
+      await proxied(() => 'https://other.test/mcp'),
+      await proxied((origin) => `${origin}/mcp`, { trusted: true }),
+    ])
+      expect(server?.problem?.code).toBe('SERVER_UNTRUSTED');
+  });
+
   it('have the same limits when they come from the cache', async () => {
     const source = await connector(
       servers({ mcpServers: { one: { command: 'x' }, two: { url: 'https://e/${TEAM}' } } }),

@@ -1,7 +1,8 @@
-import { copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { copyFile, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { HeddleError } from '../../core/errors.ts';
 import { replaceFile } from '../../files/edit-file.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 
 const backupOf = (file: string) => `${file}.heddle-backup`;
 
@@ -14,7 +15,7 @@ export async function backUp(file: string): Promise<string> {
     await copyFile(file, backup);
   } catch (cause) {
     if (!isAbsent(cause)) throw unwritable(backup, cause);
-    await mkdir(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     await (await open(backup, 'w', 0o600)).close();
   }
   return backup;

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { canonicalJson, isObject } from '../../core/json.ts';
@@ -12,8 +13,16 @@ export interface ImportableFile extends HostFile, Imported {}
 
 /** Reads the existing files of hosts. Errors are listed in `problems`, not thrown. */
 export async function findImports(files: readonly HostFile[]): Promise<readonly ImportableFile[]> {
-  const found = await Promise.all(files.map(readHostFile));
+  const found = await Promise.all((await withoutCopies(files)).map(readHostFile));
   return found.filter((one) => one !== undefined);
+}
+
+// In the home folder, by any path, the file of a project is that of the user, which comes first.
+async function withoutCopies(files: readonly HostFile[]): Promise<readonly HostFile[]> {
+  const keys = await Promise.all(
+    files.map(async ({ host, file, at }) => JSON.stringify([host, at, await realpath(file).catch(() => file)])),
+  );
+  return files.filter((_, index) => keys.indexOf(keys[index] ?? '') === index);
 }
 
 async function readHostFile(where: HostFile): Promise<ImportableFile | undefined> {

@@ -1,3 +1,4 @@
+import { isOrAre } from '../../core/text/counted.ts';
 import type { Problem, SourceLocation } from '../config.ts';
 import type { Document } from '../document.ts';
 import { parseDocument } from '../read/parse-document.ts';
@@ -43,7 +44,10 @@ function withoutMarkdown(text: string): { readonly text: string; readonly notes:
   const [first, ...others] = blocks;
   if (first === undefined) return { text: withoutBackticks(text), notes: [] };
   const line = first.slice(0, startOf(first)).split(/\r\n|\n|\r/).length;
-  const notes = others.length === 0 ? [] : [`The code block at line ${line} is read; ${others.length} more are not.`];
+  const notes =
+    others.length === 0
+      ? []
+      : [`The code block at line ${line} is read; ${others.length} more ${isOrAre(others.length)} not.`];
   return { text: first, notes };
 }
 

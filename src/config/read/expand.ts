@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Json, JsonObject } from '../../core/call.ts';
 import type { HeddleError } from '../../core/errors.ts';
+import { cutText } from '../../core/text/cut-text.ts';
 import { quoteName } from '../../core/text/visible-text.ts';
 import type { Problem } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
@@ -10,12 +11,16 @@ import { valueAt } from './describe-issue.ts';
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workspaceFolder: string;
-  readonly userHome: string;
+  readonly userHome: string | undefined;
   /** The secrets that are set, by name; an error for one that cannot be decrypted. */
   readonly secrets?: ReadonlyMap<string, string | HeddleError>;
   /** The only names to expand: variables, `workspaceFolder`, `userHome`, `secret:name`. Without it, all are expanded. */
   readonly listed?: ReadonlySet<string>;
 }
+
+/** The most failures that are described for one object. */
+const MAX_DESCRIBED = 100;
+const MAX_SHOWN_CHARS = 200;
 
 const HEDDLE_VARIABLE = /^HEDDLE_/i;
 
@@ -49,7 +54,7 @@ export function expandText(text: string, variables: Variables): Expansion {
     if (inside === undefined) return '${';
     const value = closed === '' ? unclosed(whole) : valueOfReference(inside, variables);
     if (typeof value === 'string') return value;
-    failures.push(value);
+    if (failures.length < MAX_DESCRIBED) failures.push(value);
     return whole;
   });
   return { text: expanded, failures };
@@ -63,7 +68,8 @@ function valueOfReference(inside: string, variables: Variables): string | Failur
   if (name === undefined || fallback?.includes('${')) return unknownReference(inside);
   if (listed !== undefined && !listed.has(name)) return fallback ?? unlisted(name);
   if (isSecret) return secretOf(name.slice('secret:'.length), secrets);
-  if (inside === 'workspaceFolder' || inside === 'userHome') return variables[inside];
+  if (inside === 'workspaceFolder') return variables.workspaceFolder;
+  if (inside === 'userHome') return variables.userHome ?? unset('HOME');
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (fallback !== undefined) return value || fallback;
   return value ?? unset(name);
@@ -72,9 +78,10 @@ function valueOfReference(inside: string, variables: Variables): string | Failur
 const secretReference = (inside: string) => (SECRET.test(inside) ? [inside, inside] : []);
 
 // A backtick would end the quotation in a message.
-const withoutBackticks = (text: string) => text.replaceAll('`', String.raw`\x60`);
+const withoutBackticks = (text: string) => cutText(text, MAX_SHOWN_CHARS).replaceAll('`', String.raw`\x60`);
 
-function unlisted(name: string): Failure {
+function unlisted(whole: string): Failure {
+  const name = cutText(whole, MAX_SHOWN_CHARS);
   return {
     code: 'VARIABLE_UNSET',
     message: `\`${name}\` is not listed in \`variables\` of the connector, so its servers cannot use it.`,
@@ -82,7 +89,8 @@ function unlisted(name: string): Failure {
   };
 }
 
-function unset(name: string): Failure {
+function unset(whole: string): Failure {
+  const name = cutText(whole, MAX_SHOWN_CHARS);
   return {
     code: 'VARIABLE_UNSET',
     message: `The variable \`${name}\` is not set and has no default.`,
@@ -218,9 +226,14 @@ export function expandObject(written: JsonObject, options: ExpandOptions): Expan
     const expansion: Expansion = fields.expands(path)
       ? expandText(text, fields.isShown?.(path) ? withoutSecrets : variables)
       : { text, failures: [] };
-    for (const failure of expansion.failures) failed.push({ path, problem: toProblem(failure, path) });
+    for (const failure of expansion.failures) failed.push({ path, problem: problemOf(failure, path) });
     const isPath = fields.isPath(path, written) && expansion.text !== '' && !NO_PATH.test(expansion.text);
     return isPath ? resolve(folder, expansion.text) : expansion.text;
+  }
+
+  /** Returns a problem for the failure; for one after the first 100, the last of those. */
+  function problemOf(failure: Failure, path: JsonPath): Problem {
+    return (failed.length < MAX_DESCRIBED ? undefined : failed.at(-1)?.problem) ?? toProblem(failure, path);
   }
 
   function toProblem({ code, message, fix }: Failure, path: JsonPath): Problem {

@@ -4,7 +4,7 @@ import type { Scope } from '../config.ts';
 import { TREATMENT_DEFAULTS } from '../schema/defaults.ts';
 import type { ServerEntry } from '../schema/schema.ts';
 import { findNameProblem } from '../schema/server-name.ts';
-import { valueAt } from './describe-issue.ts';
+import { hasTooManyValues, valueAt } from './describe-issue.ts';
 import { ENTRY_FIELDS, expandObject } from './expand.ts';
 import { fieldLocations } from './field-locations.ts';
 import type { Layer, LayerOptions, LayerServer } from './layer.ts';
@@ -19,7 +19,7 @@ export function fastLayer(scope: Scope, options: LayerOptions): Layer | undefine
   const { document, foreign, serversAt = ['mcpServers'] } = options;
   const known = foreign || Object.keys(document.root).every((key) => key === 'mcpServers' || key === '$schema');
   const written = valueAt(document.root, serversAt);
-  if (!known || document.findings.length > 0 || !isObject(written)) return undefined;
+  if (!known || document.findings.length > 0 || !isObject(written) || hasTooManyValues(written)) return undefined;
   const servers: LayerServer[] = [];
   for (const [name, entry] of Object.entries(written)) {
     if (foreign && isOwnEntry(name, entry)) continue;

@@ -32,5 +32,7 @@ export const conditionLocator =
   (document: Document, path: JsonPath, value = '') =>
   (offset: number): SourceLocation => {
     const at = document.locate(path);
-    return document.text === undefined ? at : locateIn(document.text, at, { value, offset });
+    return hasText(document) ? locateIn(document, at, { value, offset }) : at;
   };
+
+const hasText = (document: Document): document is Document & { readonly text: string } => document.text !== undefined;

@@ -4,14 +4,22 @@ import type { Problem, Scope, SourceLocation } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import { CONNECTION_NAME } from '../schema/database-schema.ts';
 import { configSchema, type Settings, settingPaths } from '../schema/schema.ts';
-import { describeIssues, valueAt } from './describe-issue.ts';
+import { checkBySchema, describeIssues, hasTooManyValues, tooManyValues, valueAt } from './describe-issue.ts';
 import { expandObject, SETTING_FIELDS } from './expand.ts';
 import { fieldLocations } from './field-locations.ts';
 import { conditionLocator, type LayerPolicy, policiesIn } from './layer-policies.ts';
 import { isOwnEntry } from './own-entry.ts';
 import { type EntryContext, type EntryReading, readEntry } from './read-entry.ts';
 import { keysAt } from './schema-keys.ts';
-import { NO_APPROVALS, NO_SAMPLING, STRICT, type Substitute, substituteAt, untilCorrected } from './strict-by-error.ts';
+import {
+  NO_APPROVALS,
+  NO_SAMPLING,
+  STRICT,
+  type Substitute,
+  strictBy,
+  substituteAt,
+  untilCorrected,
+} from './strict-by-error.ts';
 
 /** A server of one file. */
 export interface LayerServer extends EntryReading {
@@ -74,6 +82,7 @@ export function toLayer(scope: Scope, options: LayerOptions): Layer {
   const { document, foreign } = options;
   const { at, problems } = serversPath(options);
   const written = at === undefined ? undefined : valueAt(document.root, at);
+  if (hasTooManyValues(foreign ? written : document.root)) return unreadLayer(scope, document, foreign);
   const listed = isObject(written) ? written : {};
   const names = Object.keys(listed).filter((name) => !foreign || !isOwnEntry(name, listed[name]));
   const known = new Set<unknown>(names);
@@ -88,6 +97,13 @@ export function toLayer(scope: Scope, options: LayerOptions): Layer {
   }
   const ours = others.filter(({ path }) => at !== undefined && overlaps(path, at)).map(({ problem }) => problem);
   return { scope, servers, settings: [], connectors: [], problems: [...problems, ...ours] };
+}
+
+/** Returns the layer of a document that is too large. Settings of Heddle may have been strict. */
+function unreadLayer(scope: Scope, document: Document, foreign: boolean): Layer {
+  const problems = [tooManyValues(document)];
+  const nothing = { scope, servers: [], connectors: [] };
+  return foreign ? { ...nothing, settings: [], problems } : { ...nothing, ...strictBy(problems) };
 }
 
 function serversPath({ document, foreign, serversAt }: LayerOptions): { at?: JsonPath; problems: readonly Problem[] } {
@@ -131,7 +147,7 @@ function readSettings(findings: readonly DocumentFinding[], context: EntryContex
   // The entries are validated one by one elsewhere. Here only the type of `mcpServers` is.
   const whole: JsonObject = isObject(mcpServers) || mcpServers === undefined ? value : { ...value, mcpServers };
   const checked = { document, at: [], value: whole, knownKeys: (path: JsonPath) => keysAt(configSchema, path) };
-  const issues = describeIssues(configSchema.safeParse(whole).error?.issues ?? [], checked);
+  const issues = describeIssues(checkBySchema(configSchema, whole).issues, checked);
   const refused = findings.filter(({ problem }) => problem.level === 'error');
   const warnings = findings.filter(({ problem }) => problem.level === 'warn').map(({ problem }) => problem);
   const wrong = [...refused, ...failed, ...issues];
@@ -178,10 +194,12 @@ function connectorsIn(
   document: Document,
 ): readonly LayerConnector[] {
   const items = valueAt(value, ['connectors']);
+  const isWhollyWrong = wrong.some(({ path }) => path.length < 2 && (path[0] ?? 'connectors') === 'connectors');
+  const bad = new Set(wrong.flatMap(({ path: [first, index] }) => (first === 'connectors' ? [index] : [])));
   return (Array.isArray(items) ? items : []).flatMap((item: Json, index): LayerConnector[] => {
     const path = ['connectors', index];
     const written = valueAt(document.root, path);
-    if (!isObject(item) || !isObject(written) || wrong.some((bad) => overlaps(bad.path, path))) return [];
+    if (!isObject(item) || !isObject(written) || isWhollyWrong || bad.has(index)) return [];
     const { name, url, token, variables = [] } = item as unknown as Settings['connectors'][number];
     return [{ name, url, variables, written, at: document.locate(path), ...(token !== undefined && { token }) }];
   });

@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module';
-import type { Node, ParseError } from 'jsonc-parser';
+import type { Node } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { isObject, parseJson } from '../../core/json.ts';
+import { cutText } from '../../core/text/cut-text.ts';
 import type { Problem, SourceLocation } from '../config.ts';
 import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import { fastJsonOffsets } from './fast-json-offsets.ts';
+import { rowOffsets } from './locate-in.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -13,6 +15,10 @@ const jsonc = () => require('jsonc-parser') as typeof import('jsonc-parser');
 
 // Deeper than any configuration, and safe for the recursive parser.
 const MAX_DEPTH = 64;
+/** The longest name in a message. */
+const MAX_NAME_CHARS = 200;
+/** The most findings of one file. Each costs more than reading the text that it is about. */
+const MAX_FINDINGS = 100;
 
 /** Parses JSON with comments and trailing commas. Returns a syntax error as a `Problem` with its location. */
 export function parseDocument(file: string, text: string): Document | Problem {
@@ -36,26 +42,18 @@ export function parseDocument(file: string, text: string): Document | Problem {
       locate: (path, part = 'value') => locationAt(offsetIn(path, part)),
     };
   }
-  const tooDeep = offsetTooDeep(text);
-  if (tooDeep !== undefined) {
-    return broken(`is nested deeper than ${MAX_DEPTH} levels.`, 'Flatten the file.', tooDeep);
-  }
-  const { parseTree, printParseErrorCode } = jsonc();
-  const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, { allowTrailingComma: true });
-  const [error] = errors;
-  if (error !== undefined) {
-    return broken(
-      `is not valid JSON: ${toPhrase(printParseErrorCode(error.error))}.`,
-      'Correct the JSON there; comments and trailing commas are fine.',
-      error.offset,
-    );
-  }
+  const error = firstError(text);
+  if (error !== undefined) return broken(error.message, error.fix, error.offset);
+  const tree = jsonc().parseTree(text, [], PARSE_OPTIONS);
   if (tree?.type !== 'object') {
     const fix = 'Replace the content of the file by an object, for example `{ "mcpServers": {} }`.';
     return broken('does not contain a JSON object.', fix, tree?.offset ?? 0);
   }
   const { members, findings, root } = readTree(tree, locationAt);
+  if (findings.length > MAX_FINDINGS) {
+    const fix = 'Remove the names that are repeated or not allowed.';
+    return broken(`has more than ${MAX_FINDINGS} names that are written twice or not allowed.`, fix, tree.offset);
+  }
   return {
     file,
     text,
@@ -78,7 +76,7 @@ function strictObject(text: string): JsonObject | undefined {
 function locator(file: string, text: string): (offset: number) => SourceLocation {
   let starts: readonly number[] | undefined;
   return (offset) => {
-    starts ??= lineStarts(text);
+    starts ??= rowOffsets(text);
     let low = 0;
     let high = starts.length - 1;
     while (low < high) {
@@ -90,23 +88,44 @@ function locator(file: string, text: string): (offset: number) => SourceLocation
   };
 }
 
-function lineStarts(text: string): readonly number[] {
-  const starts = [0];
-  for (const match of text.matchAll(/\r\n|\n|\r/g)) starts.push(match.index + match[0].length);
-  return starts;
+const PARSE_OPTIONS = { allowTrailingComma: true };
+
+/** The first fault of a text. */
+class SyntaxFault extends Error {
+  readonly fix: string;
+  readonly offset: number;
+
+  constructor(message: string, fix: string, offset: number) {
+    super(message);
+    this.fix = fix;
+    this.offset = offset;
+  }
 }
 
-// The parser is recursive, so the depth is checked before it runs.
-function offsetTooDeep(text: string): number | undefined {
-  const scanner = jsonc().createScanner(text, true);
+/**
+ * Finds the first error, or where the text is nested too deeply. The parser would collect the errors of millions of
+ * characters, and is recursive.
+ */
+function firstError(text: string): SyntaxFault | undefined {
+  const { visit, printParseErrorCode } = jsonc();
   let depth = 0;
-  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
-    const first = text[scanner.getTokenOffset()];
-    if (first === '{' || first === '[') depth++;
-    if (first === '}' || first === ']') depth--;
-    if (depth > MAX_DEPTH) return scanner.getTokenOffset();
+  const open = (offset: number) => {
+    if (++depth > MAX_DEPTH)
+      throw new SyntaxFault(`is nested deeper than ${MAX_DEPTH} levels.`, 'Flatten the file.', offset);
+  };
+  const close = () => depth--;
+  function onError(code: number, offset: number): void {
+    const fix = 'Correct the JSON there; comments and trailing commas are fine.';
+    throw new SyntaxFault(`is not valid JSON: ${toPhrase(printParseErrorCode(code))}.`, fix, offset);
   }
-  return undefined;
+  const visitor = { onError, onObjectBegin: open, onArrayBegin: open, onObjectEnd: close, onArrayEnd: close };
+  try {
+    visit(text, visitor, PARSE_OPTIONS);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxFault) return thrown;
+    throw thrown;
+  }
 }
 
 type Members = ReadonlyMap<Node, ReadonlyMap<string, Node>>;
@@ -127,11 +146,12 @@ function readTree(tree: Node, locationAt: (offset: number) => SourceLocation) {
     for (const property of node.children ?? []) {
       const name = String(property.children?.[0]?.value);
       if (name === '__proto__') {
-        findings.push({ path: [...path, name], problem: forbiddenName(locationAt(property.offset)) });
+        if (findings.length <= MAX_FINDINGS)
+          findings.push({ path: [...path, name], problem: forbiddenName(locationAt(property.offset)) });
         continue;
       }
       const earlier = own.get(name);
-      if (earlier !== undefined) {
+      if (earlier !== undefined && findings.length <= MAX_FINDINGS) {
         const problem = writtenTwice(name, locationAt(earlier.offset), locationAt(property.offset));
         findings.push({ path: [...path, name], problem });
       }
@@ -161,7 +181,7 @@ function writtenTwice(name: string, earlier: SourceLocation, later: SourceLocati
     level: 'warn',
     code: 'CONFIG_INVALID',
     message:
-      `\`${name}\` is written twice in the same object, at line ${earlier.line}, column ${earlier.column} ` +
+      `\`${cutText(name, MAX_NAME_CHARS)}\` is written twice in the same object, at line ${earlier.line}, column ${earlier.column} ` +
       `and at line ${later.line}, column ${later.column}; the later one counts.`,
     fix: 'Remove one of the two.',
     at: later,

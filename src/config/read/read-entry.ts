@@ -7,7 +7,7 @@ import type { Document, DocumentFinding, JsonPath } from '../document.ts';
 import type { ServerEntry } from '../schema/schema.ts';
 import { findNameProblem } from '../schema/server-name.ts';
 import { remoteEntry, sdkEntry, stdioEntry } from '../schema/server-schema.ts';
-import { describeIssues, type SchemaIssue } from './describe-issue.ts';
+import { checkBySchema, describeIssues, type SchemaIssue } from './describe-issue.ts';
 import { ENTRY_FIELDS, type ExpandedObject, expandObject, type Variables } from './expand.ts';
 import { keysAt } from './schema-keys.ts';
 
@@ -105,25 +105,24 @@ function checkShape(value: JsonObject, at: JsonPath, context: EntryContext & { r
     knownKeys: (path: JsonPath) => keysAt(SCHEMAS[kind], path),
     explainKey: (key: string) => misplaced(key, kind),
   };
-  const issuesOf = (result: z.ZodSafeParseResult<unknown>): readonly SchemaIssue[] =>
-    describeIssues((result.error?.issues ?? []).map(withEveryType), checked).map((issue) => ({
-      ...issue,
-      problem: { ...issue.problem, server },
-    }));
-
-  const first = SCHEMAS[kind].safeParse(value);
-  const issues = issuesOf(first);
+  const { data, issues: found } = checkBySchema<ServerEntry>(SCHEMAS[kind], value);
+  const issues = describeIssues(found.map(withEveryType), checked);
   const unknown = issues.filter(({ unknownKey }) => unknownKey);
   if (foreign && unknown.length > 0) {
-    const warnings = unknown.map(({ problem }) => ({ ...problem, level: 'warn' as const }));
+    const warnings = problemsOf(unknown).map((problem) => ({ ...problem, server, level: 'warn' as const }));
     const rest = checkShape(without(value, unknown), at, context);
     return { ...rest, problems: [...warnings, ...rest.problems] };
   }
-  if (!first.success) return { problems: issues.map(({ problem }) => problem) };
-  const mismatch = schemeMismatch(first.data, server);
-  if (mismatch === undefined) return { entry: first.data, problems: [] };
+  if (data === undefined) return { problems: problemsOf(issues).map((problem) => ({ ...problem, server })) };
+  const mismatch = schemeMismatch(data, server);
+  if (mismatch === undefined) return { entry: data, problems: [] };
   return { problems: [{ ...mismatch, at: document.locate([...at, 'url']) }] };
 }
+
+/** Returns each problem once: issues that are not described have one in common. */
+const problemsOf = (issues: readonly SchemaIssue[]): readonly Problem[] => [
+  ...new Set(issues.map(({ problem }) => problem)),
+];
 
 // Each schema lists only its own types; the message lists all.
 function withEveryType(issue: z.core.$ZodIssue): z.core.$ZodIssue {

@@ -1,10 +1,10 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { Config } from '../config.ts';
 
-/** Throws if the `config` option or the file of `--config` was not read: its rules must not be missing silently. */
+/** Throws if the `config` option or a file that is named was not read: its rules must not be missing silently. */
 export function requireFile({ files, problems }: Config): void {
-  const file = files.find(({ scope }) => scope === 'config');
-  if (!file || file.state === 'found') return;
+  const file = files.find(({ scope, state }) => scope === 'config' && state !== 'found');
+  if (!file) return;
   // A problem without a location is that of a missing file or of an option that is not an object.
   const problem = problems.find(({ at }) => at === undefined || at.file === file.file);
   const { code = 'CONFIG_INVALID', message = `${file.file} cannot be read.`, fix, at } = problem ?? {};

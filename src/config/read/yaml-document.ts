@@ -28,11 +28,17 @@ class Unsuitable extends Error {
   }
 }
 
+/** The tokens that some files may have in all. Each takes about 4 µs. */
+export interface TokenBudget {
+  readonly most: number;
+  left: number;
+}
+
 /**
  * Parses YAML of the kind that JSON could express too. Anchors, aliases, tags, repeated keys and keys that are not text
- * are problems with a location, so that nothing expands.
+ * are problems with a location, so that nothing expands. It ends at the first error.
  */
-export function parseYamlDocument(file: string, text: string): Document | Problem {
+export function parseYamlDocument(file: string, text: string, budget: TokenBudget): Document | Problem {
   const lines = new LineCounter();
   const locationAt = (offset: number): SourceLocation => {
     const { line, col } = lines.linePos(offset);
@@ -47,19 +53,32 @@ export function parseYamlDocument(file: string, text: string): Document | Proble
   });
   if (text.length > MAX_CHARS) return broken(`has more than ${MAX_CHARS} characters of YAML`, 0);
   try {
-    requirePlain(text);
+    requirePlain(text, budget);
     const contents = parse(text, lines);
     const root = contents === null ? {} : toJson(contents, 0);
     if (typeof root !== 'object' || root === null || Array.isArray(root)) {
       return broken('does not contain a mapping; write `policies:` and the list of rules below it', 0);
     }
-    const locate = (path: JsonPath, part: 'name' | 'value' = 'value') => locationAt(offsetOf(contents, path, part));
+    const offsetOf = offsetsIn(contents);
+    const locate = (path: JsonPath, part: 'name' | 'value' = 'value') => locationAt(offsetOf(path, part));
     return { file, text, root: root as JsonObject, findings: [], locate };
   } catch (thrown) {
+    if (thrown instanceof TooManyTokens) return tooLarge(file, budget.most);
     if (thrown instanceof Unsuitable) return broken(`is not valid YAML: ${thrown.message}`, thrown.offset);
     return broken(`is not valid YAML: ${firstSentence(String((thrown as Error).message))}`, 0);
   }
 }
+
+/** The YAML files of one folder have more tokens together than are read. */
+class TooManyTokens extends Error {}
+
+const tooLarge = (file: string, most: number): Problem => ({
+  level: 'error',
+  code: 'CONFIG_INVALID',
+  message: `${file} is not read: the YAML files of its folder have more than ${most} tokens together.`,
+  fix: 'Remove rules from the largest of these files.',
+  at: { file, line: 1, column: 1 },
+});
 
 const REFUSED: Partial<Record<CST.TokenType, string>> = {
   alias: 'aliases are not allowed',
@@ -67,18 +86,43 @@ const REFUSED: Partial<Record<CST.TokenType, string>> = {
   tag: 'tags are not allowed',
 };
 const HAS_NO_TEXT: ReadonlySet<CST.TokenType | null> = new Set(['doc-mode', 'flow-error-end']);
+const OPENS: ReadonlySet<CST.TokenType | null> = new Set(['flow-map-start', 'flow-seq-start']);
+const CLOSES: ReadonlySet<CST.TokenType | null> = new Set(['flow-map-end', 'flow-seq-end']);
+const NESTS_ON_ITS_LINE: ReadonlySet<CST.TokenType | null> = new Set(['seq-item-ind', 'explicit-key-ind']);
+const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
-/** Refuses anchors, aliases and tags before anything is composed: many of them take quadratic time. */
-function requirePlain(text: string): void {
+/**
+ * Refuses anchors, aliases, tags, deep nesting and too many tokens before anything is composed: many of them take
+ * seconds or quadratic time.
+ */
+function requirePlain(text: string, budget: TokenBudget): void {
   let offset = 0;
   let isScalarNext = false;
+  const nesting: Nesting = { open: 0, onLine: 0 };
   for (const lexeme of new Lexer().lex(text)) {
     const type: CST.TokenType | null = isScalarNext ? null : CST.tokenType(lexeme);
     isScalarNext = type === 'scalar';
     const reason = type === null ? undefined : REFUSED[type];
     if (reason !== undefined) throw new Unsuitable(reason, offset);
+    if (--budget.left < 0) throw new TooManyTokens();
+    if (depthAfter(type, nesting) > MAX_DEPTH) throw new Unsuitable(TOO_DEEP, offset);
     if (!isScalarNext && !HAS_NO_TEXT.has(type)) offset += lexeme.length;
   }
+}
+
+interface Nesting {
+  /** Open braces and brackets. */
+  open: number;
+  /** Lists and keys that begin on this line: `- - - a`. */
+  onLine: number;
+}
+
+function depthAfter(type: CST.TokenType | null, nesting: Nesting): number {
+  if (type === 'newline') nesting.onLine = 0;
+  if (NESTS_ON_ITS_LINE.has(type)) nesting.onLine++;
+  if (OPENS.has(type)) nesting.open++;
+  if (CLOSES.has(type)) nesting.open--;
+  return Math.max(nesting.open, nesting.onLine);
 }
 
 /** Parses one document. It ends at the first error: collecting all of them takes quadratic time. */
@@ -90,11 +134,34 @@ function parse(text: string, lines: LineCounter): YamlDocument['contents'] {
   }
   // Comparing each key with all others takes quadratic time, so `toJson` looks for repeated keys.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false, schema: 'core', merge: false });
+  // Its type hides the handler. If a later version had another one, `errors` would have the first error.
+  Object.defineProperty(composer, 'onError', { value: errorHandler() });
   const [document, second] = composer.compose(tokens, true, text.length);
   const [error] = document?.errors ?? [];
   if (error) throw new Unsuitable(firstSentence(error.message), error.pos[0]);
   if (second) throw new Unsuitable('a file has one document', second.range[0]);
   return document?.contents ?? null;
+}
+
+/**
+ * Returns a handler that throws the first error. The composer would collect all: one for each character of a file. It
+ * catches what is thrown below a node, and calls the handler again.
+ */
+function errorHandler() {
+  let first: Unsuitable | undefined;
+  return (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
+    if (isWarning) return;
+    first ??= new Unsuitable(firstSentence(message), startOfSource(source));
+    throw first;
+  };
+}
+
+/** The place of an error: an offset, a range, or a token. */
+type ErrorSource = number | readonly number[] | { readonly offset: number };
+
+function startOfSource(source: ErrorSource): number {
+  if (typeof source === 'number') return source;
+  return 'offset' in source ? source.offset : (source[0] ?? 0);
 }
 
 function firstSentence(message: string): string {
@@ -103,7 +170,7 @@ function firstSentence(message: string): string {
 }
 
 function toJson(node: unknown, depth: number): Json {
-  if (depth > MAX_DEPTH) throw new Unsuitable(`it is nested deeper than ${MAX_DEPTH} levels`, startOf(node));
+  if (depth > MAX_DEPTH) throw new Unsuitable(TOO_DEEP, startOf(node));
   if (isSeq(node)) return node.items.map((item) => toJson(item, depth + 1));
   if (isMap(node)) return toObject(node.items, depth);
   if (!isScalar(node)) return null;
@@ -125,22 +192,34 @@ function toObject(items: readonly Pair[], depth: number): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Returns the offset of a value or of its name. For a path that is not written: of its nearest written parent. */
-function offsetOf(root: unknown, path: JsonPath, part: 'name' | 'value'): number {
-  let node = root;
-  let offset = startOf(root);
-  for (const step of path) {
-    if (isSeq(node) && typeof step === 'number' && step < node.items.length) {
-      node = node.items[step];
-      offset = startOf(node);
-    } else if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && key.value === step);
-      if (!pair) return offset;
-      node = pair.value;
-      offset = part === 'name' || node === null ? startOf(pair.key) : startOf(node);
-    } else return offset;
+/** Returns a function that finds the offset of a value or of its name; of its nearest parent if it is not written. */
+function offsetsIn(root: unknown): (path: JsonPath, part: 'name' | 'value') => number {
+  const known = new WeakMap<object, ReadonlyMap<unknown, Pair>>();
+  function pairAt(map: { readonly items: readonly Pair[] }, name: string | number): Pair | undefined {
+    const pairs = known.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) ? pair.key.value : '', pair]));
+    known.set(map, pairs);
+    return pairs.get(name);
   }
-  return offset;
+
+  /** Returns the value one step below a node, and its offset. */
+  function below(node: unknown, step: string | number, part: 'name' | 'value') {
+    if (isSeq(node) && typeof step === 'number' && step < node.items.length) {
+      return { node: node.items[step], offset: startOf(node.items[step]) };
+    }
+    const pair = isMap(node) ? pairAt(node, step) : undefined;
+    const isName = part === 'name' || pair?.value === null;
+    return pair && { node: pair.value, offset: startOf(isName ? pair.key : pair.value) };
+  }
+
+  return (path, part) => {
+    let found: { readonly node: unknown; readonly offset: number } = { node: root, offset: startOf(root) };
+    for (const step of path) {
+      const next = below(found.node, step, part);
+      if (!next) break;
+      found = next;
+    }
+    return found.offset;
+  };
 }
 
 const startOf = (node: unknown): number => (node as Node | null)?.range?.[0] ?? 0;

@@ -42,7 +42,7 @@ export const policyRule = z.strictObject({
   callers: patterns
     .min(1)
     .exactOptional()
-    .describe('Callers that it is about: `role:user`, `key:ci`, `<issuer>#<sub>`. All, if absent.'),
+    .describe('Callers that it is about: `role:user`, `key:ci`, `<issuer>#<sub>`, `library/<agent>`. All, if absent.'),
   when: expression
     .exactOptional()
     .describe('Condition in CEL over `caller`, `tool`, `kind`, `args`, `annotations`, `taint` and `time`.'),
@@ -61,7 +61,7 @@ const approver = z
   .string()
   .regex(
     APPROVER_PATTERN,
-    'must be `role:<role>`, `key:<name>`, `local:<user>`, `owner`, `library` or `<issuer>#<sub>`',
+    'must be `role:<role>`, `key:<name>`, `local:<user>`, `owner`, `library`, `library/<name>` or `<issuer>#<sub>`',
   );
 
 /** Returns how many approvers there can be; the user of this machine has several names. A role has any number. */
@@ -129,7 +129,9 @@ export const approvals = z.strictObject({
     .nonnegative()
     .max(3_600_000)
     .default(SETTING_DEFAULTS.approvals.keepOpenMs)
-    .describe('Time that the gateway keeps a request open for a decision, in milliseconds.'),
+    .describe(
+      'Time that the gateway keeps a request open for a decision, in milliseconds. It is 5 s at most if no approver is present and neither a webhook nor a hook `onApproval` is set.',
+    ),
   rules: z
     .array(approvalRule)
     .max(1000)
@@ -158,7 +160,10 @@ export const budgets = z.strictObject({
   perCaller: windows
     .exactOptional()
     .describe('Budget of each caller, in units of `costPerCall`; the windows are in UTC.'),
-  callers: z.record(z.string().min(1), windows).default({}).describe('Budgets of single callers, such as `key:ci`.'),
+  callers: z
+    .record(z.string().min(1), windows)
+    .default({})
+    .describe('Budgets of single callers, such as `key:ci`, and of agents of a program, such as `library/planner`.'),
   warnAt: z
     .number()
     .gt(0)
@@ -245,6 +250,11 @@ const issuers = z.strictObject({
     .record(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope without spaces'), role)
     .default({})
     .describe('Role for each scope. Without an entry, every token has the role `user`.'),
+  person: expression
+    .exactOptional()
+    .describe(
+      'Condition in CEL over the `claims` of a token: if it is met, a person is behind the token, who may approve in the form of the client. No token, if absent.',
+    ),
   algorithms: z
     .array(z.enum(JWT_ALGORITHMS))
     .min(1)
@@ -280,6 +290,10 @@ export const apiKeys = z
         .describe('SHA-256 of the key, in hex. The key itself is not stored.'),
       roles: z.array(role).min(1).default(['user']).describe('Roles of the caller.'),
       profile: profileName.exactOptional().describe('The only profile that the key may use.'),
+      person: z
+        .literal(true)
+        .exactOptional()
+        .describe('True if a person uses the key, who may approve in the form of the client.'),
     }),
   )
   .default([])

@@ -14,6 +14,9 @@ export const TREATMENT_DEFAULTS = {
   tools: {},
 } as const;
 
+/** The health checks of a server without `health`. */
+export const HEALTH_DEFAULTS = { intervalMs: 30_000, misses: 2 } as const;
+
 /** The accepted signature algorithms of JWTs: asymmetric ones only, neither HS256 nor `none`. */
 export const JWT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 
@@ -32,7 +35,7 @@ export const SETTING_DEFAULTS = {
   budgets: { callers: {}, warnAt: 0.8 },
   hooks: { beforeCall: [], afterCall: [], beforeInputRequest: [], afterInputResponse: [], onApproval: [] },
   audit: { durability: 'commit' },
-  limits: {},
+  limits: { callers: {} },
   connect: { localConcurrency: 3, remoteConcurrency: 20 },
   gateway: {
     host: '127.0.0.1',
@@ -40,6 +43,12 @@ export const SETTING_DEFAULTS = {
     allowedHosts: [],
     allowedOrigins: [],
     maxBodyBytes: 4_194_304,
+    unsent: {
+      connectionBytes: 33_554_432,
+      callerBytes: 67_108_864,
+      totalBytes: 268_435_456,
+      timeoutMs: 30_000,
+    },
     apiKeys: [],
   },
   profiles: {},

@@ -58,6 +58,31 @@ const publicUrl = z
   .refine((url) => url.startsWith('https://') || LOOPBACK_HTTP.test(url), 'must be https, or http on this machine')
   .refine((url) => !/[?#]/.test(url), 'must have neither a query nor a fragment');
 
+const { unsent: UNSENT } = GATEWAY;
+const unsent = z.strictObject({
+  connectionBytes: z
+    .int()
+    .positive()
+    .default(UNSENT.connectionBytes)
+    .describe(
+      'Most bytes that one connection may leave unread. A larger first message is sent nevertheless, within the other limits.',
+    ),
+  callerBytes: z
+    .int()
+    .positive()
+    .default(UNSENT.callerBytes)
+    .describe(
+      'Most unread bytes of one caller. Over it, connections that are not read are closed; at twice as many, any of its connections.',
+    ),
+  totalBytes: z.int().positive().default(UNSENT.totalBytes).describe('Most unread bytes of all callers.'),
+  timeoutMs: z
+    .int()
+    .positive()
+    .max(3_600_000)
+    .default(UNSENT.timeoutMs)
+    .describe('Time in which a client has to take a byte of what it left unread, in milliseconds.'),
+});
+
 const gateway = z.strictObject({
   host: z.string().min(1).default(GATEWAY.host).describe('Address the gateway listens on.'),
   port: z.int().min(0).max(65535).default(GATEWAY.port).describe('Port the gateway listens on; 0 takes a free one.'),
@@ -67,6 +92,9 @@ const gateway = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]).describe('Further Host headers to accept.'),
   allowedOrigins: z.array(z.string().min(1)).default([]).describe('Web origins whose pages may call the gateway.'),
   maxBodyBytes: z.int().positive().default(GATEWAY.maxBodyBytes).describe('Largest request body.'),
+  unsent: unsent
+    .prefault({})
+    .describe('Limits on response bytes that clients do not read. Over a limit a connection is closed.'),
   auth: gatewayAuth,
   apiKeys,
 });
@@ -119,7 +147,15 @@ export const configSchema = z.strictObject({
   policies,
   approvals: approvals.prefault({}).describe('Calls that need an approval, and who approves them.'),
   limits: z
-    .strictObject({ perCaller: rate.exactOptional().describe('Rate limit for each caller.') })
+    .strictObject({
+      perCaller: rate.exactOptional().describe('Rate limit for each caller.'),
+      callers: z
+        .record(z.string().min(1), rate)
+        .default({})
+        .describe(
+          'Further limits of single callers, such as `key:ci`, and of agents of a program, such as `library/planner`.',
+        ),
+    })
     .prefault({})
     .describe('Limits on calls.'),
   budgets: budgets.prefault({}).describe('Cost that callers may cause.'),

@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import { PROTOCOL_VERSIONS } from '../../wire/mcp.ts';
-import { TREATMENT_DEFAULTS } from './defaults.ts';
+import { HEALTH_DEFAULTS, TREATMENT_DEFAULTS } from './defaults.ts';
 
 const RECONNECT = TREATMENT_DEFAULTS.reconnect;
 const NO_NUL = /^[^\0]*$/;
 const ONE_LINE = /^[^\r\n\0]*$/;
 // A Host header also changes the name that the certificate is checked for. No flag: JSON Schema patterns have none.
 const NOT_HOST = /^(?![Hh][Oo][Ss][Tt]$)/;
+
+// A `*` outside the braces of a template would match only itself.
+const NOT_MIXED = /^(?:[^{]*|(?:[^*{]|\{[^{}]*\})*)$/;
 
 const text = z.string().regex(NO_NUL, 'must not contain a NUL character');
 const line = z.string().regex(ONE_LINE, 'must be a single line');
@@ -51,14 +54,34 @@ const reconnect = z.strictObject({
     .describe('Delay before an attempt in milliseconds, multiplied by its number.'),
 });
 
+const health = z.strictObject({
+  intervalMs: z
+    .int()
+    .min(1000)
+    .max(3_600_000)
+    .default(HEALTH_DEFAULTS.intervalMs)
+    .describe('Time between two probes of an idle server, in milliseconds.'),
+  misses: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(HEALTH_DEFAULTS.misses)
+    .describe('Missed probes in a row before the server is unhealthy. After twice as many it is connected anew.'),
+});
+
 const permissions = z.strictObject({
   allowedTools: names
     .exactOptional()
-    .describe('Tools that run without an approval; any other tool of the server needs one.'),
-  deniedTools: names.exactOptional().describe('Tools that never run.'),
-  allowedResources: names
+    .describe(
+      'Tools that run without an approval; any other tool of the server needs one. `*` is any run of characters.',
+    ),
+  deniedTools: names.exactOptional().describe('Tools that never run. `*` is any run of characters.'),
+  allowedResources: z
+    .array(z.string().min(1).regex(NOT_MIXED, 'must be a URI template or contain `*`, not both'))
     .exactOptional()
-    .describe('URIs or URI templates that may be read; any other resource is denied.'),
+    .describe(
+      'URIs, URI templates, or URIs with `*` for any run of characters, that may be read; any other resource is denied.',
+    ),
   readPermission: effect.exactOptional().describe('Effect for calls of read-only tools.'),
   writePermission: effect.exactOptional().describe('Effect for all other calls.'),
 });
@@ -160,7 +183,7 @@ const treatment = {
   priority: z
     .number()
     .default(TREATMENT_DEFAULTS.priority)
-    .describe('Priority within the pool; the highest is tried first.'),
+    .describe('Priority within the pool and for tools named without their server; the highest is tried first.'),
   enabled: z.boolean().default(TREATMENT_DEFAULTS.enabled).describe('False never starts the server.'),
   trusted: z
     .boolean()
@@ -180,6 +203,7 @@ const treatment = {
   timeoutMs: milliseconds.exactOptional().describe('Timeout of one call in milliseconds.'),
   connectTimeoutMs: connectTimeout.exactOptional().describe(CONNECT_TIMEOUT),
   reconnect: reconnect.prefault({}).describe('Reconnecting after a lost connection.'),
+  health: health.exactOptional().describe('Health checks. Every 30 s and two misses, if absent.'),
   permissions: permissions.default({}).describe('Permissions for the tools and resources of the server.'),
   tools: z.record(z.string(), tool).default({}).describe('Facts about tools, by name.'),
 };

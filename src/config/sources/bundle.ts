@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { Problem } from '../config.ts';
 import type { Document } from '../document.ts';
 import { readConfigBytes } from '../read/read-file.ts';
@@ -78,12 +79,12 @@ async function unpackOnce(files: readonly ZipFile[], folder: string): Promise<st
     () => false,
   );
   if (done) return folder;
-  await mkdir(bundles, { recursive: true, mode: 0o700 });
+  makeFolder(bundles, 0o700);
   const temporary = await mkdtemp(join(bundles, '.unpacking-'));
   try {
     for (const { name, read } of files) {
       const path = join(temporary, name);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(path), 0o700);
       // Executable, all of them: a bundle packed on another system may lack the mode of its programs.
       await writeFile(path, await read(), { mode: 0o700, flag: 'wx' });
     }

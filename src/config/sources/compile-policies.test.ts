@@ -45,3 +45,45 @@ verifies(
     expect([...(conditions?.keys() ?? [])]).toEqual([when]);
   },
 );
+
+verifies('G3', 'warns of a policy or an approval rule that tests a path or a host as text', async () => {
+  const rules = [
+    {
+      name: 'big',
+      when: 'has(args.url) && args.url.endsWith(".example.com")',
+      stages: [{ approvers: ['role:owner'] }],
+    },
+  ];
+  const machine = await machineWith({
+    'project/.heddle/policies/team.yaml': `policies:
+  - name: team-only
+    effect: deny
+    reason: Only the folder of the team.
+    when: |
+      has(args.source) &&
+        !args.source.startsWith('/team/')
+  - name: safe
+    effect: deny
+    reason: Only the folder of the team.
+    when: has(args.source) && !path.inside(args.source, '/team')
+`,
+    'user/.heddle/heddle.json': { approvals: { rules } },
+  });
+  const { problems, policies, settings } = await machine.load();
+  expect(problems).toMatchObject([
+    {
+      level: 'warn',
+      message: '`when` of the policy team-only may miss: it tests a path as text, and /team/../etc is another folder.',
+      fix: 'Replace this test alone by `path.inside(args.source, "/team")`.',
+      at: { file: machine.path('project/.heddle/policies/team.yaml'), line: 7, column: 10 },
+    },
+    {
+      level: 'warn',
+      message: expect.stringContaining('of the approval rule big may miss: it tests a host as text'),
+      fix: 'Replace this test alone by `host.is(args.url, "*.example.com")`.',
+      at: { file: machine.path('user/.heddle/heddle.json') },
+    },
+  ]);
+  expect(policies?.map(({ name }) => name)).toEqual(['team-only', 'safe']);
+  expect(settings.mode).toBe('guarded');
+});

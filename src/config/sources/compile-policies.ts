@@ -68,7 +68,12 @@ export async function compilePolicies(
     policies: [...valid, ...lastValid(valid, broken, remembered)],
     conditions,
     onlyManagedAllow,
-    problems: [...errors, ...problems, ...all.filter(isIgnored).map(ignoredAllow)],
+    problems: [
+      ...errors,
+      ...counted.flatMap((one) => textTests('policy', one, compile)),
+      ...problems,
+      ...all.filter(isIgnored).map(ignoredAllow),
+    ],
     strict,
   };
 }
@@ -188,7 +193,9 @@ function compileApprovalRules(rules: readonly PlacedApprovalRule[], compile: Com
     ...{ level: 'error', code: 'CONFIG_INVALID', fix: 'Rename one of the two.', at },
     message: `The name ${name} of an approval rule is used twice, first at ${earlier.file}:${earlier.line}. Both count.`,
   }));
-  for (const { rule, inCondition } of rules) {
+  for (const one of rules) {
+    const { rule, inCondition } = one;
+    problems.push(...textTests('approval rule', one, compile));
     const condition = rule.when === undefined ? undefined : compile?.(rule.when);
     if (!condition || rule.when === undefined) continue;
     if ('evaluate' in condition) {
@@ -216,6 +223,18 @@ const unguarded = ({ name }: PlacedApprovalRule['rule'], at: SourceLocation): Pr
   fix: GUARD_FIX,
   at,
 });
+
+type PlacedRule = Pick<ScopedPolicy | PlacedApprovalRule, 'rule' | 'inCondition'>;
+
+/** Warns of tests of a path or a host as text: the rule counts, and misses other spellings. */
+function textTests(kind: string, { rule, inCondition }: PlacedRule, compile: Compile | undefined): readonly Problem[] {
+  const condition = rule.when === undefined ? undefined : compile?.(rule.when);
+  const warnings = condition && 'evaluate' in condition ? condition.warnings : [];
+  return warnings.map(({ message, fix, offset }) => ({
+    ...{ level: 'warn', code: 'CONFIG_INVALID', fix, at: inCondition(offset) },
+    message: `\`when\` of the ${kind} ${rule.name} may miss: ${message}.`,
+  }));
+}
 
 function ignoredAllow({ rule, at }: ScopedPolicy): Problem {
   const message = `The policy ${rule.name} has no effect: this machine has managed policies, and only those may allow calls.`;

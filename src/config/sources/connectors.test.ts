@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { Config } from '../config.ts';
 import { explain } from '../explain.ts';
@@ -201,4 +204,19 @@ describe('managedUrl', () => {
     respondWith(SILENT);
     expect(usable(await load(50))).toEqual(['mine']);
   });
+});
+
+verifies('C5', 'fetches through the proxy of the given environment, not that of the process', async () => {
+  const tunnels: string[] = [];
+  const proxy = createServer().on('connect', (request, socket) => {
+    tunnels.push(String(request.url));
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  onTestFinished(() => void proxy.close().closeAllConnections());
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const machine = await machineWithConnector('https://servers.test/list');
+  const HTTPS_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const config = await machine.load({ env: { ...ENV, HTTPS_PROXY } });
+  expect(names(config)).toEqual(['mine']);
+  expect(tunnels).toEqual(['servers.test:443']);
 });

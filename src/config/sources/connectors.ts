@@ -49,7 +49,7 @@ async function readConnector(connector: FoundConnector, options: ConnectorOption
   const { folder } = options;
   const variables = { ...options.variables, listed: new Set(connector.variables) };
   const layer = toLayer(scope, { document, foreign: true, variables, folder, serversAt: ['mcpServers'] });
-  const found = scope === 'enterprise' ? layer.servers : layer.servers.map(withTrust);
+  const found = scope === 'enterprise' ? layer.servers : layer.servers.map((server) => withTrust(server, connector));
   const layers = [{ ...layer, servers: found, needsTrust: connector.needsTrust }];
   return { files: [{ file, scope, state: 'found' }], layers, problems, refreshed };
 }
@@ -66,15 +66,21 @@ const HARMLESS = new Set([
   'maxMessageBytes',
   'limits',
   'reconnect',
+  'health',
 ]);
 const PLAIN_TYPES: readonly unknown[] = [undefined, 'http', 'sse', 'ws'];
 
 /** Marks a server that needs the user's trust: all except a plain address that replaces no built-in server. */
-function withTrust(server: LayerServer): LayerServer {
+function withTrust(server: LayerServer, connector: FoundConnector): LayerServer {
   const { type, ...others } = server.written ?? {};
-  const plain = PLAIN_TYPES.includes(type) && Object.keys(others).every((key) => HARMLESS.has(key));
+  const isAddress = PLAIN_TYPES.includes(type) || (type === 'proxy' && isAtOrigin(server, connector));
+  const plain = isAddress && Object.keys(others).every((key) => HARMLESS.has(key));
   return { ...server, needsTrust: !plain || BUILTINS.has(server.name) };
 }
+
+/** Tests whether a `proxy` entry gets the token of its own connector, which is sent there anyway. */
+const isAtOrigin = ({ entry }: LayerServer, { url }: FoundConnector): boolean =>
+  entry !== undefined && 'url' in entry && new URL(entry.url).origin === new URL(url).origin;
 
 function findInvalidServers(text: string): string | undefined {
   const document = parseDocument('response', text);

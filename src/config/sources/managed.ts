@@ -2,7 +2,7 @@ import type { Json } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Problem, SourceLocation } from '../config.ts';
 import type { Document, JsonPath } from '../document.ts';
-import { describeIssues, valueAt } from '../read/describe-issue.ts';
+import { checkBySchema, describeIssues, valueAt } from '../read/describe-issue.ts';
 import { type Variables, withoutHeddleVariables } from '../read/expand.ts';
 import { type Layer, toLayer } from '../read/layer.ts';
 import { parseDocument } from '../read/parse-document.ts';
@@ -81,7 +81,7 @@ function findProblems(document: Document, schema: typeof managedSchema | typeof 
   const value = document.root;
   const checked = { document, at: [], value, knownKeys: (path: JsonPath) => keysAt(schema, path) };
   const found = document.findings.filter(({ problem }) => problem.level === 'error');
-  const issues = describeIssues(schema.safeParse(value).error?.issues ?? [], checked);
+  const issues = describeIssues(checkBySchema(schema, value).issues, checked);
   return [...found, ...issues].map(({ problem }) => problem);
 }
 

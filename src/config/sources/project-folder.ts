@@ -6,13 +6,15 @@ export interface Homes {
   readonly cwd: string;
   /** Heddle's folder of this user. */
   readonly home: string;
-  readonly userHome: string;
+  /** Undefined if the environment has no HOME. */
+  readonly userHome: string | undefined;
 }
 
 /** Finds the nearest parent of `cwd` with `heddle.json`, `.mcp.json` or `.heddle/`, else the git root, else `cwd`. */
 export async function findProjectFolder({ cwd, home, userHome }: Homes): Promise<string> {
   const start = resolve(cwd);
-  const own = new Set([await resolveLinks(home), await resolveLinks(join(userHome, '.heddle'))]);
+  const folders = userHome === undefined ? [home] : [home, join(userHome, '.heddle')];
+  const own = new Set(await Promise.all(folders.map(resolveLinks)));
 
   // The user's home folder of Heddle makes neither itself nor its parent a project.
   async function marksProject(folder: string): Promise<boolean> {

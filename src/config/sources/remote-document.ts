@@ -12,6 +12,8 @@ import type { Problem } from '../config.ts';
 export interface Remote {
   /** Heddle's folder of this user. */
   readonly home: string;
+  /** Names the proxy. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -107,8 +109,9 @@ async function refresh(
 }
 
 function send({ url, token }: RemoteRequest, remote: Remote, more: Record<string, string>): Promise<GuardedResponse> {
-  const { timeoutMs, signal } = remote;
+  const { env, timeoutMs, signal } = remote;
   return guardedFetch(url, {
+    env,
     headers: { accept: 'application/json', ...more, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     // The user or the administrator configured the address, so it may be in a private network.
     source: { written: url },

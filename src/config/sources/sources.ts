@@ -46,10 +46,13 @@ const SERVERS: JsonPath = ['mcpServers'];
 
 function projectSources({ userHome }: Homes, folder: string): readonly Source[] {
   const inside = (scope: Scope, path: string) => ({ file: join(folder, path), scope, folder, needsTrust: true });
-  const claude = { file: join(userHome, '.claude.json'), scope: 'local' as const, folder, foreign: true };
+  const claude = (home: string): Source => ({
+    ...{ file: join(home, '.claude.json'), scope: 'local', folder, foreign: true },
+    serversAt: ['projects', folder, 'mcpServers'],
+  });
   return [
     { ...inside('local', '.heddle/local.json'), foreign: false },
-    { ...claude, serversAt: ['projects', folder, 'mcpServers'] },
+    ...(userHome === undefined ? [] : [claude(userHome)]),
     { ...inside('local', '.claude/settings.local.json'), foreign: true, serversAt: SERVERS },
     { ...inside('project', 'heddle.json'), foreign: false },
     { ...inside('project', '.mcp.json'), foreign: true },
@@ -60,10 +63,14 @@ function projectSources({ userHome }: Homes, folder: string): readonly Source[] 
 
 function userSources({ cwd, home, userHome }: Homes, folder: string): readonly Source[] {
   const own = (name: string) => ({ file: join(resolve(cwd, home), name), scope: 'user' as const, folder });
-  const claude = (name: string) => ({ file: join(userHome, name), scope: 'user' as const, folder, foreign: true });
-  return [
+  const ofHeddle = [
     { ...own('heddle.json'), foreign: false },
     { ...own('mcp.json'), foreign: true },
+  ];
+  if (userHome === undefined) return ofHeddle;
+  const claude = (name: string) => ({ file: join(userHome, name), scope: 'user' as const, folder, foreign: true });
+  return [
+    ...ofHeddle,
     claude('.claude/mcp.json'),
     { ...claude('.claude.json'), serversAt: SERVERS },
     { ...claude('.claude/settings.json'), serversAt: SERVERS },

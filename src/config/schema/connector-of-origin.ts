@@ -1,4 +1,4 @@
-import type { Settings } from './schema/schema.ts';
+import type { Settings } from './schema.ts';
 
 type Connector = Settings['connectors'][number];
 
