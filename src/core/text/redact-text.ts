@@ -54,5 +54,15 @@ function mayHaveSecret(text: string): boolean {
   return NAMED_SECRET.test(text) || BEARER.test(text) || KEY.test(text);
 }
 
+// Longer secrets are found also if they are cut.
+const MAX_CUT_SECRET_CHARS = 256;
+
+/** Redacts the beginning of a text. Leaves out the end of a longer one, where a secret may be cut and is not found. */
+export function redactBeginning(text: string, chars: number, redact = redactText): string {
+  const shown = redact(text.slice(0, chars));
+  if (text.length <= chars || shown.endsWith(REDACTED)) return shown;
+  return shown.slice(0, Math.max(shown.lastIndexOf(' '), shown.length - MAX_CUT_SECRET_CHARS, 0));
+}
+
 /** Returns true if the whole text is a key of a well-known service or a private key. */
 export const hasKeyFormat = (text: string): boolean => WHOLE_KEY.test(text);

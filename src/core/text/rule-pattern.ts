@@ -1,4 +1,4 @@
-const NAME = /^mcp__[A-Za-z0-9_-]+?(__\S+)?$/;
+const PREFIX = 'mcp__';
 const URI = /^[a-z][a-z0-9+.-]*:\S/i;
 
 /** The forms of a rule, for messages. */
@@ -6,8 +6,16 @@ export const RULE_FORMS = '`mcp__server`, `mcp__server__tool`, `mcp__server__*` 
 
 /** Returns true if a text can be a rule: a name, `*` only at the end of `mcp__server__*`, or a URI. */
 export function isRulePattern(text: string): boolean {
-  if (text.startsWith('mcp__')) return NAME.test(text) && !/\*(?!$)|(?<!__)\*$/.test(text);
+  if (text.startsWith(PREFIX)) return isName(text.slice(PREFIX.length)) && !/\*(?!$)|(?<!__)\*$/.test(text);
   return URI.test(text);
+}
+
+/** Returns true for `server` and `server__tool`. One pattern for both would take quadratic time. */
+function isName(text: string): boolean {
+  const [server = ''] = /^[A-Za-z0-9_-]*/.exec(text) ?? [];
+  if (server === text) return text !== '';
+  const end = text.indexOf('__', 1);
+  return end > 0 && end < server.length && !/\s/.test(text);
 }
 
 /** Guesses the rule from a name as commands and profiles take it: `server`, `server.tool` or `server.*`. */

@@ -32,6 +32,27 @@ verifies('R6', 'a template matches its expansions, with every operator of RFC 65
   }
 });
 
+verifies(
+  'R6',
+  'simple variables match slashes on demand, but neither ? nor #, and other variables stay as they are',
+  () => {
+    const made: readonly [string, readonly string[], readonly string[]][] = [
+      [
+        'd://{a}/end',
+        ['d://a/end', 'd://a/b/end', 'd:///end/end'],
+        ['d:///end', 'd://a/b', 'd://a?b/end', 'd://a#/end'],
+      ],
+      ['d://{a}/{b}', ['d://a/b/c', 'd://a//b'], ['d://a', 'd://a/', 'd:///']],
+      ['d://{a}{.b}', ['d://a/b.c'], ['d://', 'd://a?']],
+      ['d://x{/b}', [], ['d://x/a', 'd://x/a/b']],
+    ];
+    for (const [text, uris, others] of made) {
+      for (const uri of uris) expect(template(text).matchesWithSlashes(uri), `${text} ← ${uri}`).toBe(true);
+      for (const uri of others) expect(template(text).matchesWithSlashes(uri), `${text} ↚ ${uri}`).toBe(false);
+    }
+  },
+);
+
 it('rejects invalid templates', () => {
   for (const text of [
     'a{',

@@ -11,6 +11,8 @@ export interface UriTemplate {
   readonly variables: number;
   /** Returns true if the template can expand to this URI. The time is linear in the length of both. */
   matches(uri: string): boolean;
+  /** Returns true if the template has simple variables, as in `{path}`, and matches once they may contain slashes. */
+  matchesWithSlashes(uri: string): boolean;
 }
 
 /** The reachable positions of a match: 1 at each offset in the URI that can be reached. */
@@ -39,16 +41,21 @@ export function parseUriTemplate(text: string): UriTemplate | undefined {
   const variables = expressions.reduce((count, { names }) => count + names.length, 0);
   if (variables > MAX_VARIABLES) return undefined;
   const [prefix = ''] = literals;
-  const steps = literals.flatMap((literal, at): Step[] => {
-    const expression = expressions[at];
-    return expression ? [literalStep(literal), stepOf(expression)] : [literalStep(literal)];
-  });
+  const stepsWith = (simple: Step) =>
+    literals.flatMap((literal, at): Step[] => {
+      const expression = expressions[at];
+      return expression ? [literalStep(literal), stepOf(expression, simple)] : [literalStep(literal)];
+    });
+  const [steps, slashed] = [stepsWith(run(SEGMENT)), stepsWith(run(PATH))];
+  const hasSimple = expressions.some(({ operator }) => operator === '');
+  const fits = (uri: string) => uri.length <= MAX_URI_CHARS && uri.startsWith(prefix) && hasInOrder(uri, literals);
   return {
     text,
     prefix,
     variables,
     literalChars: literals.join('').length,
-    matches: (uri) => uri.length <= MAX_URI_CHARS && uri.startsWith(prefix) && isReached(uri, steps),
+    matches: (uri) => fits(uri) && isReached(uri, steps),
+    matchesWithSlashes: (uri) => hasSimple && fits(uri) && isReached(uri, slashed),
   };
 }
 
@@ -79,10 +86,23 @@ function readExpression(text: string): Expression | undefined {
   };
 }
 
+/** Returns true if a URI has all literals in this order. It is much quicker than a match, and most URIs fail it. */
+function hasInOrder(uri: string, literals: readonly string[]): boolean {
+  let end = 0;
+  return literals.every((literal) => {
+    const at = uri.indexOf(literal, end);
+    end = at + literal.length;
+    return at !== -1;
+  });
+}
+
 function isReached(uri: string, steps: readonly Step[]): boolean {
   let places: Places = new Uint8Array(uri.length + 1);
   places[0] = 1;
-  for (const step of steps) places = step(uri, places);
+  for (const step of steps) {
+    places = step(uri, places);
+    if (!places.includes(1)) return false;
+  }
   return places[uri.length] === 1;
 }
 
@@ -91,18 +111,23 @@ const literalStep =
   (uri, from) => {
     if (literal === '') return from;
     const to = new Uint8Array(from.length);
-    for (let at = from.indexOf(1); at !== -1; at = from.indexOf(1, at + 1)) {
-      if (uri.startsWith(literal, at)) to[at + literal.length] = 1;
+    for (let at = from.indexOf(1); at !== -1; ) {
+      const found = uri.indexOf(literal, at);
+      if (found === -1) break;
+      if (from[found] === 1) to[found + literal.length] = 1;
+      at = from.indexOf(1, found + 1);
     }
     return to;
   };
 
-const ANYTHING = /./s;
-const SEGMENT = /[^/?#]/;
-const PATH = /[^?#]/;
+// The characters at which a run ends.
+const ANYTHING = /(?!)/g;
+const SEGMENT = /[/?#]/g;
+const PATH = /[?#]/g;
 
-function stepOf({ operator, names, exploded }: Expression): Step {
-  if (operator === '') return run(SEGMENT);
+/** `simple` is the step of an expression without an operator. */
+function stepOf({ operator, names, exploded }: Expression, simple: Step): Step {
+  if (operator === '') return simple;
   if (operator === '+') return run(ANYTHING);
   if (operator === '#') return led('#', run(ANYTHING));
   if (operator === '.') return led('.', run(SEGMENT));
@@ -111,15 +136,16 @@ function stepOf({ operator, names, exploded }: Expression): Step {
   return led(operator, pairs(names, { exploded, separator: '&' }));
 }
 
-/** Matches one or more characters of a class. */
+/** Matches one or more characters, up to one of `ends`. A whole run is filled at once: URIs are long. */
 const run =
-  (allowed: RegExp): Step =>
+  (ends: RegExp): Step =>
   (uri, from) => {
     const to = new Uint8Array(from.length);
-    let running = false;
-    for (let at = 0; at < from.length; at++) {
-      if (running) to[at] = 1;
-      running = (running || from[at] === 1) && at < uri.length && allowed.test(uri[at] as string);
+    for (let at = from.indexOf(1); at !== -1; ) {
+      ends.lastIndex = at;
+      const end = ends.test(uri) ? ends.lastIndex - 1 : uri.length;
+      to.fill(1, at + 1, end + 1);
+      at = from.indexOf(1, end + 1);
     }
     return to;
   };
