@@ -30,6 +30,7 @@ export function access(options: AccessOptions): Access {
   const settings = () => config().settings;
   const untrustedFile = (profile: string) => untrustedFileWith(profile, config().untrusted);
   const configured = () => settings().gateway.apiKeys;
+  let isPerson: ((source: string, claims: JsonObject) => boolean) | undefined;
 
   async function recordChange(by: Caller, action: string, detail: JsonObject): Promise<void> {
     requireRole(by, ['owner']);
@@ -44,21 +45,29 @@ export function access(options: AccessOptions): Access {
     async keyOf(sha256) {
       return (await keys.find(sha256)) ?? configured().find((key) => key.sha256 === sha256);
     },
+    async isPerson(claims) {
+      const { auth } = settings().gateway;
+      if (auth === undefined || auth === 'none' || auth.person === undefined) return false;
+      const { personTest } = await import('./approvals/token-person.ts');
+      isPerson ??= personTest();
+      return isPerson(auth.person, claims);
+    },
     async keys(by) {
       requireRole(by, ['owner', 'auditor']);
       const stored = (await keys.all()).map((key) => ({ ...key, from: 'store' as const }));
       return [...stored, ...configured().map((key) => ({ ...key, from: 'configuration' as const }))];
     },
-    async createKey(by, { name, roles, profile }) {
+    async createKey(by, { name, roles, profile, person }) {
       if (!NAME.test(name)) throw notAName(name);
       if (profile !== undefined && !Object.hasOwn(settings().profiles, profile)) {
         const file = untrustedFile(profile);
         throw file === undefined ? noProfile(profile, settings()) : untrustedProfile(profile, file);
       }
-      await recordChange(by, 'create', { key: name, roles, profile });
+      await recordChange(by, 'create', { key: name, roles, profile, person });
       const key = `hk_${randomBytes(KEY_BYTES).toString('base64url')}`;
       const sha256 = createHash('sha256').update(key).digest('hex');
-      const record = { name, sha256, roles, createdAt: clock(), ...(profile !== undefined && { profile }) };
+      const limits = { ...(profile !== undefined && { profile }), ...(person && { person }) };
+      const record = { name, sha256, roles, createdAt: clock(), ...limits };
       // A name identifies one caller for rules and the audit log, whether its key is stored or configured.
       const free = !configured().some((one) => one.name === name) && (await keys.add(record));
       if (!free) throw taken(name);

@@ -9,7 +9,7 @@ import { deniesServer, hidesServer, type Policy } from '../govern/decide.ts';
 import type { Heddle, LocalServer } from '../heddle.ts';
 import type { AuditLog } from '../store/audit-log.ts';
 import { requireCustom } from '../upstream/lifecycle/notifications.ts';
-import type { InProcessServer } from '../upstream/lifecycle/programmatic-servers.ts';
+import type { ProgramServer } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { auditedChanges, recordIn } from './audited-change.ts';
 import type { RegisteredServers } from './registered-servers.ts';
@@ -42,8 +42,8 @@ export function administration(options: AdministrationOptions): Heddle['servers'
     async function put(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus> {
       const local = isLocal(server);
       const entry = local ? {} : structuredClone(server); // A copy: the audit record shows exactly the entry in use.
-      const detail = { server: name, entry: local ? 'in process' : redact(entry) };
-      await change(by, action, detail, () => registered[action](name, local ? (server as InProcessServer) : entry));
+      const detail = { server: name, entry: local ? kindOf(server) : redact(entry) };
+      await change(by, action, detail, () => registered[action](name, local ? (server as ProgramServer) : entry));
       return statusOf(by, name);
     };
 
@@ -65,6 +65,10 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       if (capabilities) await servers.discoverTools(name, { caller: by, capabilities }, signal).catch(() => {});
       return statusOf(by, name);
     },
+    async disconnect(by, name) {
+      await change(by, 'disconnect', { server: name }, () => servers.disconnect(name));
+      return statusOf(by, name);
+    },
     async notify(by, server, { method, params, signal = new AbortController().signal }) {
       requireRole(by, ['owner', 'operator']);
       requireCustom(method);
@@ -73,10 +77,14 @@ export function administration(options: AdministrationOptions): Heddle['servers'
       await audit.appendDurably({ ...recordOf(by, 'notify'), phase: 'intent', detail: { server, method } });
       await servers.notify(server, { method, params: sent, user: { caller: by } }, signal);
     },
+    rootsChanged: servers.rootsChanged,
     register: put('register'),
     update: put('update'),
     unregister: (by, name) => change(by, 'unregister', { server: name }, () => registered.unregister(name)),
   };
 }
 
-const isLocal = (server: JsonObject | LocalServer): server is LocalServer => typeof server.connect === 'function';
+const isLocal = (server: JsonObject | LocalServer): server is LocalServer =>
+  ['connect', 'transport'].some((name) => typeof (server as Record<string, unknown>)[name] === 'function');
+
+const kindOf = (server: LocalServer): string => ('connect' in server ? 'in process' : 'transport of the program');

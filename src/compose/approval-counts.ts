@@ -1,7 +1,7 @@
 import { listAllTargets } from '../catalog/list.ts';
 import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import { requireRole } from '../core/call/caller.ts';
-import type { Caller } from '../core/call.ts';
+import type { Caller, Target } from '../core/call.ts';
 import type { ApprovalCount } from '../core/records/approval-count.ts';
 import { decider, type Policy } from '../govern/decide.ts';
 import type { ActiveConfig } from './active-config.ts';
@@ -25,6 +25,10 @@ export function countApprovals({ catalog, active }: CountOptions, by: Caller): r
       const decideAgain = decider(withAllowed(policy, allow));
       return needing.map((target) => decideAgain(by, target)).filter(({ effect }) => effect === 'ask');
     };
+    const isAllowed = (rule: string) => {
+      const decideAgain = decider(withAllowed(policy, [rule]));
+      return needing.some((one) => one.publicName === rule && decideAgain(by, one).effect === 'allow');
+    };
     // `mcp__a__b` could be the tool b of server a; `mcp__a__b__*` is the server a__b.
     const candidates = [[], [group], servers, servers.map((name) => `${name}__*`)];
     const tried = candidates.map((names) => {
@@ -33,9 +37,20 @@ export function countApprovals({ catalog, active }: CountOptions, by: Caller): r
     });
     const { allow, left } = tried.reduce((best, one) => (one.left.length < best.left.length ? one : best));
     const leftBy = [...new Set(left.map(({ rule }) => rule))];
-    return { group, servers, tools: targets.length, needApproval: needing.length, allow, left: left.length, leftBy };
+    const counts = { tools: targets.length, needApproval: needing.length, left: left.length };
+    return {
+      group,
+      servers,
+      ...counts,
+      allow,
+      leftBy,
+      allowMild: needing.filter(isMild).map(nameOf).filter(isAllowed),
+    };
   });
 }
+
+const isMild = ({ facts }: Target): boolean => !facts.destructive && facts.riskLevel !== 'high';
+const nameOf = ({ publicName }: Target): string => publicName;
 
 const withAllowed = (policy: Policy, rules: readonly string[]): Policy => ({
   ...policy,

@@ -17,7 +17,7 @@ import { suspendedCalls } from '../upstream/elicitation/suspended-calls.ts';
 import { notifications } from '../upstream/lifecycle/notifications.ts';
 import { type PlanOptions, planServer } from '../upstream/lifecycle/plan-server.ts';
 import { inProcessOf } from '../upstream/lifecycle/programmatic-servers.ts';
-import { openServerCache } from '../upstream/lifecycle/server-cache.ts';
+import { type FailureOptions, openServerCache } from '../upstream/lifecycle/server-cache.ts';
 import { openServers } from '../upstream/servers.ts';
 import { httpPool } from '../upstream/transports/http-pool.ts';
 import { type ActiveConfig, activeConfigOf, callable } from './active-config.ts';
@@ -71,7 +71,8 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
   const plans = planAll();
   const metrics = openMetrics({ book: store.metrics, saved: await store.metrics.all(), present: plans });
   const sharedSet = capabilitiesKey(options.user?.capabilities);
-  const cache = openServerCache({ saved: await store.servers.all(), book: store.servers, sharedSet });
+  const failures = await failuresOf(parts, wallClock);
+  const cache = openServerCache({ saved: await store.servers.all(), book: store.servers, sharedSet, failures });
   const owners = callable(activeConfig.configs, plans);
   const catalog = liveCatalog({ owners, ...rememberedOf(cache, plans), onChange: catalogPublisher(changes) });
   const servers = openServers({
@@ -89,6 +90,7 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     activeConfig = activeConfigOf(next, builtIns, wallClock);
     const nextPlans = planAll();
     metrics.meet(nextPlans);
+    serverRequests.configured();
     servers.update(nextPlans);
     catalog.configure(callable(activeConfig.configs, nextPlans));
     for (const builtIn of builtIns) builtIn.update?.();
@@ -112,6 +114,12 @@ export async function assembleHeddle(parts: HeddleParts): Promise<Heddle> {
     await closeStore();
   });
 }
+
+/** Returns the failed connections of all processes, and how long they are shown. */
+const failuresOf = async ({ store, options }: HeddleParts, clock: Clock): Promise<FailureOptions> => ({
+  ...{ saved: await store.failures.all(), book: store.failures },
+  ...{ shownMs: options.recentFailuresMs ?? 0, clock },
+});
 
 /** Opens the requests of servers, by the settings in force. */
 const serverRequestsOf = (settings: () => Config['settings'], clock: Clock): ServerRequests =>

@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { until } from '../../test/until.ts';
-import { openWorld } from '../catalog/fixtures.ts';
+import { anEntry, openWorld } from '../catalog/fixtures.ts';
 import { ada } from '../core/fixtures.ts';
 import { decides } from '../govern/fixtures.ts';
 import { browse } from './browse.ts';
@@ -40,3 +40,15 @@ verifies(
     expect(found).toMatchObject({ servers: ['b'], name: 'u:1' });
   },
 );
+
+verifies('R2', 'a bare prompt name describes that of the server with the highest priority', async () => {
+  const server = () => recordingServer({ echo: () => text('hi') });
+  const remembered = ['a', 'b'].map((name) => ({ server: name, tools: [], prompts: [{ name: 'greet' }] }));
+  const world = await openWorld(
+    { a: server(), b: server() },
+    { remembered, entries: { b: anEntry({ priority: 1 }) }, waitMs: 0 },
+  );
+  const { describe } = browse({ ...world, rules: () => decides() }, world.resolve);
+  const found = await describe(ada, 'greet', new AbortController().signal);
+  expect(found.publicName).toBe('mcp__b__greet');
+});

@@ -93,11 +93,9 @@ function oneNamed(catalog: Catalog, name: string, visible: (target: Target) => b
 
 /** Finds prompts of this name; else templates or resources of this URI; else the template that matches the URI. */
 function othersNamed(catalog: Catalog, name: string, visible: (target: Target) => boolean): readonly Target[] {
-  const { prompts, resources } = catalog;
-  const exact = prompts.find(name);
-  const called = (exact ? [exact] : prompts.called(name)).filter(visible);
-  if (called.length > 0) return called;
-  const named = resources.named(name).filter(visible);
+  const prompt = findIn(catalog, { kind: 'prompt', name }, visible);
+  if (prompt) return [prompt];
+  const named = catalog.resources.named(name).filter(visible);
   if (named.length > 0) return named;
   const read = findIn(catalog, { kind: 'resource', name }, visible);
   return read ? [read] : [];

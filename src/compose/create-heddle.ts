@@ -77,7 +77,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     ...front,
     browse: front.catalog,
     catalog,
-    approvalFlow: approvals.flow,
+    approvals,
   });
   return {
     ...front,
@@ -116,7 +116,7 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
   return stages({
     audit: store.audit,
     traces: store.traces,
-    subject: (call) => subjectOf(catalog.current(call.caller), call),
+    subject: (call) => subjectOf(catalog.current(call.caller), call, (target) => view.visible(call.caller, target)),
     decide,
     rates,
     budgets: budgetsOf(parts),
@@ -177,7 +177,7 @@ function measurementsOf(
     traces: {
       async stats(by, since, per = 'tool') {
         requireRole(by, ['owner', 'operator', 'auditor']);
-        return store.traces.stats(since, per === 'tool' ? 'name' : 'server');
+        return store.traces.stats(since, per === 'tool' ? 'name' : per);
       },
     },
     async metrics(by) {

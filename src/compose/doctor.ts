@@ -1,3 +1,4 @@
+import { examinePatterns } from '../catalog/examine-patterns.ts';
 import type { LiveCatalog } from '../catalog/live-catalog.ts';
 import { examineConfig } from '../config/check-config.ts';
 import type { RemoteEntry } from '../config/schema/schema.ts';
@@ -61,6 +62,7 @@ export function openDoctor(options: DoctorOptions): Heddle['doctor'] {
       ...catalog.current().problems.map((message) => ({ level: 'warn' as const, subject: 'catalog', message })),
       ...examineProfiles(active(), catalog.current()),
       ...examineRules(active(), catalog.current()),
+      ...examinePatterns(catalog.current()),
       ...(await approvals.findings(by)),
       { level: 'ok' as const, subject: 'pipeline', message: stages.join(' → ') },
       ...(await examineOutputs(store.traces, options.wallClock())),

@@ -1,4 +1,5 @@
 import type { Problem } from '../config/config.ts';
+import type { ConfigSource } from '../config/config-source.ts';
 import type { Caller, JsonObject } from '../core/call.ts';
 import type { HookFunctions } from '../core/records/hook.ts';
 import type { Clock } from '../core/time.ts';
@@ -17,13 +18,19 @@ export interface HeddleOptions {
    */
   readonly config?: JsonObject | false;
   /**
+   * The sources of the configuration, an earlier one before a later one. By default the variable `HEDDLE_MCP_SERVERS`, then
+   * all files. Files of an organisation apply in any case. Excludes `config` and `configFile`.
+   */
+  readonly sources?: readonly ConfigSource[];
+  /**
    * The database: `:memory:`, a file path (relative to `cwd`) or a `postgres://` URL. Overrides the setting `store`,
    * except that of an organisation's file.
    */
   readonly store?: string;
   readonly cwd?: string;
+  /** The environment, by default that of the process. Its HOME and HEDDLE_HOME decide which files of a user are read. */
   readonly env?: Environment;
-  /** Servers besides the configured ones: entries as in `mcpServers`, or in-process servers. */
+  /** Servers besides the configured ones: entries as in `mcpServers`, in-process servers, or transports. */
   readonly servers?: ServersOption;
   /** The scope of `servers`: the embedding program (`sdk`, the default) or a command line. */
   readonly scope?: 'sdk' | 'command';
@@ -46,6 +53,8 @@ export interface HeddleOptions {
   readonly user?: SoleUser;
   /** Longest wait of lists and bare names for servers never seen. Default: 2 s. 0 starts no server. */
   readonly listWaitMs?: number;
+  /** Shows servers that failed in another process up to this long ago as failed; lists do not start them. Default: 0. */
+  readonly recentFailuresMs?: number;
   /** Returns the address at which a caller signs in to a server with per-user credentials. Without it callers are told to run `heddle auth login`. */
   readonly signInUrl?: SignInUrl;
 }

@@ -13,7 +13,7 @@ verifies('G13', 'ends the hooks onApproval that run or wait soon after close, wh
   const parts = {
     active: () => ({ config: { settings: configSchema.parse({}) } }),
     store: { audit: { append: () => undefined } },
-    env: {},
+    env: { HEDDLE_HOME: '/nonexistent' },
     wallClock: () => 0,
     options: { hooks: { onApproval: hanging } },
   } as unknown as Parameters<typeof approvalObserver>[0];

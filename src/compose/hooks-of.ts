@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { homeFolder } from '../files/home-folder.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type CurrentHooks, currentHooks } from '../govern/hooks/hooks.ts';
 import type { Taints } from '../govern/policy/taints.ts';
@@ -16,7 +16,7 @@ export function hooksOf(
   // Not the project: a hook of the user must not run the code of a project by a relative path.
   const home = homeFolder(env);
   const cwd = () => {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeFolder(home, 0o700);
     return home;
   };
   const parts = { audit: store.audit, watchdog, env, cwd, clock: wallClock, openFlow, ...(taints && { taints }) };
@@ -25,6 +25,8 @@ export function hooksOf(
 
 /** Runs the hooks `onApproval` in the order of the changes. */
 export interface ApprovalObserver {
+  /** Returns true if there is such a hook. */
+  hasHooks(): boolean;
   observe(approval: StoredApproval): void;
   /** Waits for the hooks that still run or wait, 5 s in all. */
   close(): Promise<void>;
@@ -44,10 +46,17 @@ export function approvalObserver(
   const ended = new AbortController();
   let last = Promise.resolve();
   let waiting = 0;
+  const inForce = () => {
+    const configured = current();
+    return configured && (configured.hooks.onApproval.length > 0 || configured.functions.onApproval)
+      ? configured
+      : undefined;
+  };
   return {
+    hasHooks: () => inForce() !== undefined,
     observe(approval) {
-      const configured = current();
-      if (!configured || (configured.hooks.onApproval.length === 0 && !configured.functions.onApproval)) return;
+      const configured = inForce();
+      if (!configured) return;
       if (waiting >= MAX_WAITING) return;
       waiting++;
       last = last.then(async () => {

@@ -2,7 +2,7 @@ import type { Config, ServerConfig } from '../config/config.ts';
 import type { JsonObject } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { unknownServer } from '../core/records/unknown-server.ts';
-import { type InProcessServer, inProcessOf, toServerConfigs } from '../upstream/lifecycle/programmatic-servers.ts';
+import { inProcessOf, type ProgramServer, toServerConfigs } from '../upstream/lifecycle/programmatic-servers.ts';
 import type { Serve } from '../upstream/transports/connect-in-memory.ts';
 import type { ActiveConfig } from './active-config.ts';
 
@@ -22,9 +22,9 @@ export interface RegisteredServers {
   /** Reads the configuration with the registered servers. */
   read(): Promise<Config>;
   /** Adds a server. Throws NAME_TAKEN, CONFIG_INVALID, or SERVER_BLOCKED if an organisation forbids it. */
-  register(name: string, server: JsonObject | InProcessServer): Promise<void>;
+  register(name: string, server: JsonObject | ProgramServer): Promise<void>;
   /** Replaces a server. Calls in flight end on their connection. Throws NAME_UNKNOWN for a server not registered. */
-  update(name: string, server: JsonObject | InProcessServer): Promise<void>;
+  update(name: string, server: JsonObject | ProgramServer): Promise<void>;
   unregister(name: string): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export function registeredServers(options: RegisteredServersOptions): Registered
     if (!registered.has(name)) throw notRegistered(name, active().configs.get(name));
   }
 
-  async function put(name: string, server: JsonObject | InProcessServer): Promise<void> {
+  async function put(name: string, server: JsonObject | ProgramServer): Promise<void> {
     const before = registered.get(name);
     const config = await toConfig(name, server, inProcess);
     try {
@@ -108,7 +108,7 @@ export function registeredServers(options: RegisteredServersOptions): Registered
 /** Converts a server to its configuration. An in-process server gets a unique key, so that no older one is connected. */
 async function toConfig(
   name: string,
-  server: JsonObject | InProcessServer,
+  server: JsonObject | ProgramServer,
   inProcess: Map<string, Serve>,
 ): Promise<ServerConfig> {
   const [config] = (await toServerConfigs({ [name]: server }, 'dynamic')) as [ServerConfig];

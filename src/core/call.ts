@@ -47,7 +47,7 @@ export interface Call {
   readonly parent?: string;
   /** The run and step that make this call. The intent of the call is written only while this process owns the run. */
   readonly fence?: { readonly run: string; readonly epoch: number; readonly path: string };
-  /** The user at the terminal approved this call. `permit` accepts it only from an owner at the CLI. */
+  /** The user at the terminal approved this call. It counts only from a caller at the CLI that may approve. */
   readonly approved?: 'self';
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -128,6 +128,10 @@ export interface Caller {
   readonly roles: readonly Role[];
   readonly via: 'gateway' | 'library' | 'cli' | 'console' | 'workflow' | 'code';
   readonly profile?: string;
+  /** The agent of the embedding program that makes the call. It shares the identity, session and credentials of `id`. */
+  readonly agent?: string;
+  /** The credential with a person behind it, such as `key:desk`: only then may the form of the client decide an approval. */
+  readonly person?: string;
   /** The client capabilities of this request. Some servers list more tools to clients with more capabilities. */
   readonly capabilities?: ClientCapabilities;
   /** The protocol era of the client's connection; absent if the caller is not an MCP client. */
@@ -166,6 +170,8 @@ export interface Target {
   readonly onlyFor?: ReadonlySet<number>;
   /** The reason why it cannot be called. Such a tool is shown to users, and is not listed to clients. */
   readonly invalid?: string | undefined;
+  /** The patterns of a tool's schemas that are not checked, because they cannot be matched in linear time. */
+  readonly uncheckedPatterns?: readonly string[];
 }
 
 /** The tool that stands for a target at one server of its pool. */
@@ -185,6 +191,8 @@ export interface ClientCapabilities {
   readonly sampling: boolean;
   readonly samplingTools: boolean;
   readonly roots: boolean;
+  /** True if the client sends a notification when its roots change. The modern era has none. */
+  readonly rootsListChanged?: boolean;
 }
 
 /** A request of a server for input during a call, as MCP defines it. */

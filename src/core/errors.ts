@@ -56,3 +56,17 @@ export class UpstreamError extends HeddleError {
     this.delivered = options.delivered;
   }
 }
+
+/** Returns an error with the server that a call tried and the time that took. Details that it has already stay. */
+export function triedAt(thrown: unknown, server: string | undefined, latencyMs: number): unknown {
+  if (!HeddleError.is(thrown)) return thrown;
+  const { message, fix, cause } = thrown;
+  const options = { fix, cause, details: { server, latencyMs, ...thrown.details } };
+  // A copy: one error may be thrown for several calls.
+  const copy =
+    thrown instanceof UpstreamError
+      ? new UpstreamError(thrown.code as UpstreamCode, message, { ...options, delivered: thrown.delivered })
+      : new HeddleError(thrown.code, message, options);
+  if (thrown.stack !== undefined) copy.stack = thrown.stack;
+  return copy;
+}

@@ -74,6 +74,17 @@ it('parses up to 20,000 keys that have to be written with escapes', async () => 
   }
 });
 
+verifies('P6', 'stops at more than 20,000 different keys with escapes, before it reads the rest of the text', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, n) => `"\\u0061${n}":1`).join();
+  expect(Object.keys(parseKeys(`{${keys(20_000)}}`) as object)[19_999]).toBe('a19999');
+  // The rest is no JSON, which a reader of the whole text would report.
+  for (const text of [`{${keys(99_000)}}`, `{${keys(20_001)}}\\`]) {
+    expect(() => parseJson(text, { keys: 'any' })).toThrow('more than 20000 different keys with escapes');
+  }
+  const repeated = `[${Array(30_000).fill('{"\\u00e9":1}').join()}]`;
+  expect(parseKeys(repeated)).toHaveLength(30_000);
+});
+
 const ascii = (text: string) =>
   JSON.stringify(text).replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 

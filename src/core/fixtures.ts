@@ -2,8 +2,8 @@ import type { Facts } from './call/facts.ts';
 import type { Caller, DecidedCall, Decision, Handler, ResolvedCall, Result, Target } from './call.ts';
 import type { ServerStatus } from './records/server-status.ts';
 
-/** A client of the gateway. */
-export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway' };
+/** A client of the gateway, whose token has a person behind it. */
+export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway', person: 'ada' };
 /** The owner at the CLI. */
 export const grace: Caller = { id: 'grace', roles: ['owner'], via: 'cli' };
 

@@ -75,7 +75,7 @@ describe('the approval of such a tool', () => {
       from: 'store',
     } as const;
     const standing = { ...grant, approvedBy: 'key:ops', approverRoles: ['approver'], createdAt: START } as const;
-    const binding = standingBinding(standingScope({ kind: 'tool', target: EXECUTE, caller: ada }), () => 's');
+    const binding = standingBinding(standingScope({ kind: 'tool', target: EXECUTE, caller: ada, meta: {} }), () => 's');
     await opened.store.standing.add({ ...standing, binding });
     expect(await send({ input: { other: 1 } })).toMatchObject({ kind: 'waiting' });
     expect(opened.reached).toEqual([]);

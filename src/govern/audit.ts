@@ -25,6 +25,7 @@ interface Ended extends Outcome, Pick<Call, 'id' | 'kind' | 'caller' | 'name'> {
 const recordLater = (ended: Ended) => () => recordOf(ended);
 
 function recordOf({ id, kind, caller, name, at, outcome, server, mismatch, durationMs }: Ended): AuditRecord {
+  const { profile, agent } = caller;
   return {
     callId: id,
     phase: 'outcome',
@@ -32,6 +33,6 @@ function recordOf({ id, kind, caller, name, at, outcome, server, mismatch, durat
     caller: caller.id,
     via: caller.via,
     name,
-    detail: { ...(kind !== 'tool' && { kind }), outcome, server, mismatch, durationMs, profile: caller.profile },
+    detail: { ...(kind !== 'tool' && { kind }), outcome, server, mismatch, durationMs, profile, agent },
   };
 }

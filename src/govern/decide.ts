@@ -1,6 +1,7 @@
 import type { Config, LoadedPolicy, ServerConfig } from '../config/config.ts';
 import type { Profile, Settings } from '../config/schema/schema.ts';
 import { BoundedMap } from '../core/bounded-map.ts';
+import { callerName } from '../core/call/caller.ts';
 import { capabilitiesKey } from '../core/call/client-capabilities.ts';
 import type { Caller, CallKind, Decision, Target } from '../core/call.ts';
 import type { Clock } from '../core/time.ts';
@@ -147,7 +148,7 @@ function decideWithRules(policy: Policy, rules: RuleSet, profile: NamedProfile |
   const conclude = concluder(policy, profile);
 
   function staticVerdict(caller: Caller, target: Target, kind: CallKind): StaticVerdict {
-    const key = rules.looksAtCaller ? JSON.stringify([kind, caller.id, caller.roles, caller.via]) : kind;
+    const key = rules.looksAtCaller ? JSON.stringify([kind, callerName(caller), caller.roles, caller.via]) : kind;
     let byTarget = verdicts.get(key);
     if (!byTarget) {
       byTarget = new WeakMap();

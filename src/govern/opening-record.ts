@@ -32,6 +32,7 @@ export function openingRecord(call: DecidedCall, at: number, more?: JsonObject):
       ...(extraParams && { extraParams: digest(extraParams), parameters: sanitised(extraParams) }),
       roles: caller.roles,
       ...(caller.profile !== undefined && { profile: caller.profile }),
+      ...(caller.agent !== undefined && { agent: caller.agent }),
       ...(call.continuation && { continuation: call.continuation.kind }),
       ...(isTaskCancel(call) && { cancels: true }),
       ...more,

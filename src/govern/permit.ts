@@ -33,16 +33,20 @@ export function permit({ decide, log, clock = Date.now, taints }: PermitOptions)
     // A caller that may no longer call a tool may still cancel its own task.
     if (decision.effect === 'allow' || isTaskCancel(call)) return decided;
     // The first attempt was recorded; a poll of its approval or task changes nothing. `recordIntent` records what runs.
-    const isFirstAttempt = call.continuation === undefined && !isSelfApproved(call);
+    const isFirstAttempt = call.continuation === undefined && !(isSelfApproved(call) && isApprover(call));
     if (decision.effect === 'deny' || isFirstAttempt) log.append(openingRecord(decided, clock())());
     if (decision.effect === 'deny') throw denied(call, decision);
     return decided;
   };
 }
 
-/** Returns true if the user approved the call: only an owner at the CLI can approve their own call. */
-export const isSelfApproved = ({ approved, caller }: ResolvedCall) =>
-  approved === 'self' && caller.via === 'cli' && caller.roles.includes('owner');
+const isApprover = ({ caller }: ResolvedCall) => caller.roles.some((role) => role === 'owner' || role === 'approver');
+
+/**
+ * Returns true if the caller at the CLI approved its own call. The plan of the approval says whether it may: an owner or an
+ * API key of an approver may, unless a rule excludes the requester.
+ */
+export const isSelfApproved = ({ approved, caller }: ResolvedCall) => approved === 'self' && caller.via === 'cli';
 
 /** Decides on a call. A continuation of a task has no arguments, so only static rules apply. */
 const withTaint =

@@ -1,10 +1,11 @@
 import type { ServerConfig } from '../config/config.ts';
 import type { Settings } from '../config/schema/schema.ts';
 import { BoundedMap } from '../core/bounded-map.ts';
+import { callerName } from '../core/call/caller.ts';
 import { nameAt } from '../core/call/equivalent.ts';
 import type { RateLimit } from '../core/call/facts.ts';
 import { nameFor } from '../core/call/name-for.ts';
-import type { ResolvedCall, Result, Stage } from '../core/call.ts';
+import type { Caller, ResolvedCall, Result, Stage } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { type Clock, monotonicClock, steadyClock } from '../core/time.ts';
 import {
@@ -21,7 +22,11 @@ import {
 export interface RateLimits {
   readonly servers: ReadonlyMap<string, RateLimit>;
   readonly perCaller: RateLimit | undefined;
+  /** By caller or agent: its own limit. */
+  readonly callers?: ReadonlyMap<string, RateLimit>;
 }
+
+const NO_LIMITS: ReadonlyMap<string, RateLimit> = new Map();
 
 /** Collects the rate limits of a configuration. */
 export function rateLimitsOf(
@@ -29,7 +34,7 @@ export function rateLimitsOf(
   configs: ReadonlyMap<string, Pick<ServerConfig, 'entry'>>,
 ): RateLimits {
   const servers = [...configs].flatMap(([name, { entry }]) => (entry?.limits ? [[name, entry.limits] as const] : []));
-  return { servers: new Map(servers), perCaller: limits.perCaller };
+  return { servers: new Map(servers), perCaller: limits.perCaller, callers: new Map(Object.entries(limits.callers)) };
 }
 
 // Bounds memory: past this, the windows that were idle longest are dropped.
@@ -162,8 +167,9 @@ export function rateLimit(rates: Rates): Stage<ResolvedCall> {
 }
 
 /** Returns false if no limit can apply, so that most calls skip the counting. */
-const isLimited = ({ target }: ResolvedCall, { servers, perCaller }: RateLimits): boolean =>
+const isLimited = ({ target }: ResolvedCall, { servers, perCaller, callers = NO_LIMITS }: RateLimits): boolean =>
   perCaller !== undefined ||
+  callers.size > 0 ||
   servers.size > 0 ||
   target.facts.rateLimit !== undefined ||
   target.rateLimits !== undefined;
@@ -196,18 +202,25 @@ function limitsAt(server: string, call: ResolvedCall, { servers }: RateLimits): 
 function limitsOf(call: ResolvedCall, limits: RateLimits): readonly AppliedLimit[] {
   const { target, caller } = call;
   const { servers, group, publicName, name, facts } = target;
-  const { perCaller } = limits;
   const applied: AppliedLimit[] = [];
   if (servers.length === 1) applied.push(...limitsAt(servers[0], call, limits));
   else if (facts.rateLimit) {
     const key = `pool ${JSON.stringify([group ?? publicName, name])}`;
     applied.push({ key, subject: nameFor(call), limit: facts.rateLimit, setting: 'rateLimit' });
   }
-  if (perCaller) {
-    const subject = `The caller ${caller.id}`;
-    applied.push({ key: `caller ${caller.id}`, subject, limit: perCaller, setting: 'limits.perCaller' });
-  }
-  return applied;
+  return [...applied, ...limitsOfCaller(caller, limits)];
+}
+
+/** Returns the limit of each caller and those of this one. A call of an agent counts for the program, too. */
+function limitsOfCaller(caller: Caller, { perCaller, callers = NO_LIMITS }: RateLimits): readonly AppliedLimit[] {
+  const { id } = caller;
+  const own = [...new Set([id, callerName(caller)])].flatMap((name) => {
+    const limit = callers.get(name);
+    const subject = `The caller ${name}`;
+    return limit ? [{ key: `own ${name}`, subject, limit, setting: `limits.callers.${name}` }] : [];
+  });
+  if (!perCaller) return own;
+  return [{ key: `caller ${id}`, subject: `The caller ${id}`, limit: perCaller, setting: 'limits.perCaller' }, ...own];
 }
 
 const from = (setting: string) => (setting === '' ? '' : ` (\`${setting}\`)`);

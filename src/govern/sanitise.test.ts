@@ -37,6 +37,54 @@ verifies('V1', 'redacts values of secret names in any case and at any depth', ()
   expect(clean(plain)).toEqual(plain);
 });
 
+verifies('V1', 'redacts values of names with a secret word, and keeps longer words and switches', () => {
+  const names =
+    'auth bearer pin session_id sessionId SESSIONID passwd pwd passphrase otp cookie set-cookie jwt sid connect.sid csrf ' +
+    'X-CSRF client_secret private_key access_key x-api-key credentials refresh signature X-Auth-Key userPIN pinCode ' +
+    'PHPSESSID smtp_pass signingKey SSHKey cvv verification_code x-amz-signature';
+  for (const name of names.split(' ')) {
+    expect.soft(clean({ a: [{ [name]: 'hunter2' }] }), name).toEqual({ a: [{ [name]: '[REDACTED]' }] });
+  }
+  expect(clean({ pin: 4711 })).toEqual({ pin: '[REDACTED]' });
+  const kept =
+    'pinned author authors authored mapping spin pinpoint signatures_count key cacheKey issue_key session sessions refreshed ' +
+    'sidebar inside bearers compass passage passed code opinion hotpink designature region';
+  for (const name of kept.split(' ')) expect.soft(clean({ [name]: 'x1' }), name).toEqual({ [name]: 'x1' });
+  const switches = { auth: true, refresh: false, pin: null };
+  expect(clean(switches)).toEqual(switches);
+});
+
+verifies('G11', 'redacts values of secret words in lists, pairs, queries and texts of JSON', () => {
+  expect(clean({ argv: ['--pin', '4711'] })).toEqual({ argv: ['--pin', '[REDACTED]'] });
+  expect(clean({ name: 'session_id', value: 'x1' })).toEqual({ name: 'session_id', value: '[REDACTED]' });
+  expect(clean({ url: 'https://a/?sid=x1&page=2' })).toEqual({ url: 'https://a/?sid=[REDACTED]&page=2' });
+  expect(clean({ raw: 'theme=dark; session_id=x1; lang=en' })).toEqual({
+    raw: 'theme=dark; session_id=[REDACTED]; lang=en',
+  });
+  expect(clean({ body: '{"pin": "4711", "a": 1}' })).toEqual({ body: '{"pin": "[REDACTED]", "a": 1}' });
+  const plain = { text: 'spin=1 and author=ada, auth: failed, "mapping": "x"' };
+  expect(clean(plain)).toEqual(plain);
+});
+
+verifies('G11', 'redacts the whole value of a secret word in a text: blanks, signs, numbers and quotes', () => {
+  const texts = [
+    ['{"passcode": "correct horse battery staple"}', '{"passcode": "[REDACTED]"}'],
+    ['{"pin": "a#bc&d;e", "a": 1}', '{"pin": "[REDACTED]", "a": 1}'],
+    ['{"pin": "a\\"b c"}', '{"pin": "[REDACTED]"}'],
+    ['{"pin": 123456, "a": 1}', '{"pin": [REDACTED], "a": 1}'],
+    ['{"userPin":"1234","userPIN":-1.5e3}', '{"userPin":"[REDACTED]","userPIN":[REDACTED]}'],
+    ['pin="12 34" a="b c"', 'pin="[REDACTED]" a="b c"'],
+    ["{'pin': '12 34', 'a': 'b'}", "{'pin': '[REDACTED]', 'a': 'b'}"],
+    ['{\\"pin\\": \\"12 34\\"}', '{\\"pin\\": \\"[REDACTED]"}'],
+    ['{"otp": "12 34', '{"otp": "[REDACTED]'],
+    ['{"password": "a#b c"}', '{"password": "[REDACTED]"}'],
+    ['link="https://a/?sid=x1&b=2"', 'link="https://a/?sid=[REDACTED]&b=2"'],
+  ] as const;
+  for (const [body, shown] of texts) expect.soft(clean({ body }), body).toEqual({ body: shown });
+  const plain = { body: '{"auth": true, "refresh": null, "pin": "", "spin": 12, "pinned": "a b"} opinion="a b"' };
+  expect(clean(plain)).toEqual(plain);
+});
+
 verifies('G11', 'redacts the value of a pair with a secret name', () => {
   const hidden = '[REDACTED]';
   expect(clean({ headers: [{ name: 'Authorization', value: 'x1' }] })).toEqual({
@@ -109,6 +157,15 @@ verifies('G11', 'takes linear time for texts that look like secrets', () => {
   for (const run of runs) expect(clean({ text: run.repeat(100_000) }).text.length).toBeLessThan(230);
 });
 
+verifies('G11', 'shows no secret that is cut where the search for secrets ends', () => {
+  for (let chars = 450; chars < 512; chars++) {
+    const jwt = `eyJ${'a'.repeat(200)}.${'b'.repeat(chars - 207)}.c`;
+    const text = clean({ text: `${jwt} sk-ant-REALKEY1234567890abcdef` }).text;
+    expect(text).toMatch(/^\[REDACTED\]/);
+    expect(text).not.toMatch(/REALKEY|sk-/);
+  }
+});
+
 verifies('V1', 'cuts strings at 200 characters and marks them', () => {
   expect(clean({ text: 'x'.repeat(200) })).toEqual({ text: 'x'.repeat(200) });
   expect(clean({ text: 'x'.repeat(201) })).toEqual({ text: `${'x'.repeat(200)}...[truncated]` });
@@ -149,4 +206,11 @@ verifies('V1', 'no value of a secret name survives in any structure', () => {
       expect(JSON.stringify(sanitised(input))).not.toContain('hunter2');
     }),
   );
+});
+
+verifies('P6', 'cuts a long name before it is searched, and takes its value for a secret', () => {
+  const cut = `${'x'.repeat(200)}...[truncated]`;
+  const long = 'x'.repeat(1_000_000);
+  expect(sanitised({ [`${long}password`]: 'hunter2', a: 1 })).toEqual({ [cut]: '[REDACTED]', a: 1 });
+  expect(sanitised({ deep: { [long]: { a: 1 } } })).toEqual({ deep: { [cut]: '[REDACTED]' } });
 });

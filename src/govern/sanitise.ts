@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from '../core/call.ts';
 import { isRawNumber } from '../core/exact-numbers.ts';
-import { REDACTED, redactText, SECRET_WORDS } from '../core/text/redact-text.ts';
+import { REDACTED, redactBeginning, redactText } from '../core/text/redact-text.ts';
+import { hasSecretPart, hasSecretWord, redactNamed } from '../core/text/secret-name.ts';
 
-// In configuration these words have other meanings: `oauth.credentials`, and the variable `PWD`.
-const SECRET_KEY = new RegExp(`${SECRET_WORDS}|credential|access[-_ ]?key|pwd|^dsn|dsn$`, 'i');
 /** A name of one word, or a flag: the next item of a list is its value. */
 const ONE_WORD = /^[\w.:$-]{1,128}$/;
 /** The member of a pair such as `{name: "Cookie", value: "…"}` that has the value. */
@@ -57,10 +56,15 @@ function counted(text: string, size: Size): string {
 }
 
 function cleanText(text: string): string {
-  if (text.length <= MAX_TEXT_CHARS) return redactText(text);
+  if (text.length <= MAX_TEXT_CHARS) return redacted(text);
   const isCut = text.length > MAX_SEARCHED_CHARS;
-  const clean = redactText(isCut ? text.slice(0, MAX_SEARCHED_CHARS) : text);
+  const clean = redactBeginning(text, MAX_SEARCHED_CHARS, redacted);
   return isCut || clean.length > MAX_TEXT_CHARS ? `${clean.slice(0, MAX_TEXT_CHARS)}${TRUNCATED}` : clean;
+}
+
+function redacted(text: string): string {
+  const clean = redactText(text);
+  return clean.includes('=') || /["']\s{0,8}:/.test(clean) ? redactNamed(clean, REDACTED) : clean;
 }
 
 // The names of a list of pairs, such as raw headers, are at even positions. Flags are anywhere.
@@ -78,17 +82,29 @@ function sanitiseMembers(members: JsonObject, depth: number, size: Size): Json {
   const clean: Record<string, Json> = {};
   for (const key in members) {
     if (size.least > MAX_TOTAL_CHARS) break;
-    counted(key, size);
-    const isSecret = SECRET_KEY.test(key) || (VALUE_KEYS.has(key) && hasSecretName(members));
-    const kept = isSecret ? counted(REDACTED, size) : sanitise(members[key], depth + 1, size);
+    const name = counted(cutKey(key), size);
+    const value = members[key];
+    // A longer name is not searched: its value counts as secret.
+    const isSecret =
+      key.length > MAX_SEARCHED_CHARS ||
+      namesSecretValue(key, value) ||
+      (VALUE_KEYS.has(key) && hasSecretName(members));
+    const kept = isSecret ? counted(REDACTED, size) : sanitise(value, depth + 1, size);
     // Assigning `__proto__` would set the prototype instead of a key.
-    if (key === '__proto__') Object.defineProperty(clean, key, { value: kept, enumerable: true });
-    else clean[key] = kept;
+    if (name === '__proto__') Object.defineProperty(clean, name, { value: kept, enumerable: true });
+    else clean[name] = kept;
   }
   return clean;
 }
 
-const namesSecret = (text: string): boolean => ONE_WORD.test(text) && SECRET_KEY.test(text);
+const cutKey = (key: string): string =>
+  key.length > MAX_SEARCHED_CHARS ? `${key.slice(0, MAX_TEXT_CHARS)}${TRUNCATED}` : key;
+
+// `auth: true` and `refresh: null` have no secret.
+const namesSecretValue = (name: string, value: Json | undefined): boolean =>
+  hasSecretPart(name) || (typeof value !== 'boolean' && value !== null && hasSecretWord(name));
+
+const namesSecret = (text: string): boolean => ONE_WORD.test(text) && (hasSecretPart(text) || hasSecretWord(text));
 
 function hasSecretName(members: JsonObject): boolean {
   for (const key in members) {

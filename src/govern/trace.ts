@@ -72,6 +72,7 @@ function spanOf(call: Ended): Span {
       callId: call.id,
       caller: call.caller.id,
       via: call.caller.via,
+      ...(call.caller.agent !== undefined && { agent: call.caller.agent }),
       ...(call.kind !== 'tool' && { kind: call.kind }),
       ...(written !== name && { written }),
       arguments: call.arguments,

@@ -4,14 +4,15 @@ import type { Caller } from '../../core/call.ts';
 import { ada } from '../../core/fixtures.ts';
 import type { ApprovalVerdict } from '../../core/records/approval.ts';
 import { approvalBench, approvalIdOf, boss, ops } from '../../govern/approvals/fixtures.ts';
+import type { StoredApproval } from '../../store/approval-box.ts';
 import { approvalApi } from './approval-api.ts';
 
 const auditor: Caller = { id: 'key:audit', roles: ['auditor'], via: 'gateway' };
 const eve: Caller = { id: 'eve', roles: ['user', 'operator'], via: 'gateway' };
 
-async function opened() {
+async function opened(clock?: () => number) {
   const bench = await approvalBench();
-  const api = approvalApi(async () => bench.flow);
+  const api = approvalApi(async () => bench.flow, {}, clock);
   const id = approvalIdOf(await bench.send({ input: { path: 'a' } }));
   return { bench, api, id };
 }
@@ -51,6 +52,38 @@ describe('the approvals of Heddle', () => {
     await expect(api.decide(boss, other, { verdict: 'approve' })).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
   });
 
+  verifies('G7', 'keep requests open for 5 s at most, unless an approver is present or a webhook is set', async () => {
+    let now = 0;
+    const { bench, api, id } = await opened(() => now);
+    bench.approvals = { keepOpenMs: 50_000 };
+    expect(await api.keepOpenMs(id)).toBe(5000);
+    for (const by of [ada, auditor, eve]) await api.list(by);
+    expect(await api.keepOpenMs(id)).toBe(5000);
+    await api.list({ ...ops, profile: 'other' });
+    expect(await api.keepOpenMs(id)).toBe(5000);
+    await api.list(ops);
+    expect(await api.keepOpenMs(id)).toBe(50_000);
+    now += 60_000;
+    expect(await api.keepOpenMs(id)).toBe(5000);
+    await api.get(boss, id);
+    expect(await api.keepOpenMs(id)).toBe(50_000);
+    now += 60_000;
+    bench.approvals = { keepOpenMs: 50_000, webhook: { url: 'https://hooks.example', secret: 's' } };
+    expect(await api.keepOpenMs(id)).toBe(50_000);
+    bench.approvals = { keepOpenMs: 100 };
+    expect(await api.keepOpenMs(id)).toBe(100);
+  });
+
+  verifies('G7', 'count a requester that is an approver as absent: it waits for another one', async () => {
+    const bench = await approvalBench({ ...ops, id: 'key:me' });
+    const api = approvalApi(async () => bench.flow);
+    const id = approvalIdOf(await bench.send());
+    await api.list({ ...ops, id: 'key:me' });
+    expect(await api.keepOpenMs(id)).toBe(5000);
+    await api.list(ops);
+    expect(await api.keepOpenMs(id)).toBe(50_000);
+  });
+
   verifies('G6', 'tell a reader that may not approve them', async () => {
     const { api, id } = await opened();
     expect(await api.get(auditor, id)).toMatchObject({ decidable: false });
@@ -78,6 +111,36 @@ describe('the approvals of Heddle', () => {
       await expect(api.decide(ops, id, decision as ApprovalVerdict)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
     }
     expect((await api.get(ops, id)).status).toBe('pending');
+  });
+
+  verifies('P6', 'reads only pending approvals of the same caller and tool for a standing approval', async () => {
+    const { bench, id } = await opened();
+    const { approvals: box } = bench.store;
+    const found = (await box.get(id)) as StoredApproval;
+    const limits = { perPrincipal: 500, total: 500 };
+    for (let n = 0; n < 5; n++) {
+      const copy = { ...found, id: `ap_${n}`, binding: `b${n}` };
+      await box.open(n === 0 ? { ...copy, subject: { ...copy.subject, name: 'mcp__demo__other' } } : copy, limits);
+      await box.open({ ...copy, id: `ap_${n}x`, binding: `c${n}`, principal: 'other' }, limits);
+    }
+    const read = new Set<string>();
+    const listed: string[] = [];
+    const counting: typeof box = {
+      ...box,
+      get: (one) => {
+        read.add(one);
+        return box.get(one);
+      },
+      list: async (query) => {
+        const rows = await box.list(query);
+        listed.push(...rows.map((row) => row.id));
+        return rows;
+      },
+    };
+    const api = approvalApi(async () => ({ ...bench.flow, box: counting }));
+    await api.decide(ops, id, { verdict: 'approve', standing: { uses: 100 } });
+    expect(listed.toSorted()).toEqual(['ap_1', 'ap_2', 'ap_3', 'ap_4']);
+    expect([...read].toSorted()).toEqual(['ap_1', 'ap_2', 'ap_3', 'ap_4']);
   });
 
   verifies('G6', 'name the other approvals that a new standing approval settles, up to its uses', async () => {

@@ -1,9 +1,11 @@
-import { requireRole } from '../../core/call/caller.ts';
+import { UNATTENDED_MS } from '../../core/call/approval.ts';
+import { isNamedByProgram, requireRole } from '../../core/call/caller.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { Approval, ApprovalStatus } from '../../core/records/approval.ts';
+import type { ApprovalQuery, ApprovalStatus } from '../../core/records/approval.ts';
 import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
+import type { Clock } from '../../core/time.ts';
 import { unknownApproval } from '../../govern/approvals/approval-errors.ts';
 import type { ApprovalFlow } from '../../govern/approvals/approval-flow.ts';
 import { checkVerdict } from '../../govern/approvals/check-verdict.ts';
@@ -13,9 +15,12 @@ import { addStanding, requireStandingPossible } from '../../govern/approvals/sta
 import { requireFormContent } from '../../govern/approvals/steps/step-approval.ts';
 import type { Approvals } from '../../heddle.ts';
 import type { ApprovalFilter, StoredApproval } from '../../store/approval-box.ts';
-import type { StandingBook, StoredStanding } from '../../store/approvals/standing-book.ts';
+import type { StandingBook } from '../../store/approvals/standing-book.ts';
 import { auditedChanges } from '../audited-change.ts';
 import { APPROVAL_READERS } from '../change-publishers.ts';
+import type { ApprovalObserver } from '../hooks-of.ts';
+import { approvalPage, collectPages, countListed, isInProfileOf, toPublic } from './approval-pages.ts';
+import { attendance } from './attendance.ts';
 
 const STATUSES = ['pending', 'approved', 'rejected', 'timeout', 'expired', 'used', 'void'] as const;
 const DEFAULT_LIMIT = 100;
@@ -26,7 +31,13 @@ const ID = /^(ap|st)_[a-z0-9]{0,16}$/;
  * Returns the approvals of the flow. Owners, approvers and auditors see all; a requester sees its own. A caller with a
  * profile sees those of its profile alone.
  */
-export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approvals, 'findings'> {
+export function approvalApi(
+  openFlow: () => Promise<ApprovalFlow>,
+  { hasHooks = () => false }: Partial<Pick<ApprovalObserver, 'hasHooks'>> = {},
+  steadyClock?: Clock,
+): Omit<Approvals, 'findings'> {
+  const readers = attendance(steadyClock);
+
   async function find(by: Caller, id: string): Promise<{ flow: ApprovalFlow; found: StoredApproval }> {
     const flow = await openFlow();
     const candidates = ID.test(id) ? (await flow.box.find(id)).filter((one) => mayRead(by, one)) : [];
@@ -36,24 +47,29 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
     return { flow, found };
   }
 
+  async function page(by: Caller, { status = 'pending', limit = DEFAULT_LIMIT, cursor }: ApprovalQuery = {}) {
+    const filter = filterFor(by, status);
+    const most = limitOf(limit);
+    readers.note(by);
+    const flow = await openFlow();
+    await flow.sweepPage();
+    const now = flow.clock();
+    const from = { box: flow.box, by, filter: { ...filter, ...(status !== 'all' && { now }) } };
+    return approvalPage(from, { limit: most, cursor, now });
+  }
+
   return {
-    async list(by, { status = 'pending', limit = DEFAULT_LIMIT } = {}) {
-      const filter = filterFor(by, status);
-      const most = limitOf(limit);
-      const flow = await openFlow();
-      await flow.sweepPage();
-      const now = flow.clock();
-      const rows = await listFor(by, flow, { ...filter, limit: most, ...(status !== 'all' && { now }) });
-      return rows.map((one) => toPublic(nextApproval(one, { kind: 'time' }, { now }).approval));
-    },
+    page,
+    list: async (by, query = {}) =>
+      collectPages((part) => page(by, { ...query, ...part }), limitOf(query.limit ?? DEFAULT_LIMIT)),
     async count(by, { status = 'pending' } = {}) {
-      const flow = await openFlow();
-      const filter = { ...filterFor(by, status), ...(status !== 'all' && { now: flow.clock() }) };
-      if (by.profile === undefined) return flow.box.count(filter);
-      return (await listFor(by, flow, { ...filter, limit: MAX_LIMIT })).length;
+      const { box, clock } = await openFlow();
+      const filter = { ...filterFor(by, status), ...(status !== 'all' && { now: clock() }) };
+      return countListed({ box, by, filter });
     },
     async get(by, id) {
       const { flow, found } = await find(by, id);
+      readers.note(by);
       const { approval } = await flow.apply(found.id, { kind: 'time' });
       return { ...toPublic(approval), ...(isUndecidable(by, approval, flow.clock()) && { decidable: false }) };
     },
@@ -70,6 +86,13 @@ export function approvalApi(openFlow: () => Promise<ApprovalFlow>): Omit<Approva
     async settled(by, id, signal) {
       const { flow, found } = await find(by, id);
       return toPublic(await flow.settled(found.id, signal));
+    },
+    async keepOpenMs(id) {
+      const flow = await openFlow();
+      const { keepOpenMs, webhook } = flow.settings().approvals;
+      if (webhook || hasHooks() || keepOpenMs <= UNATTENDED_MS) return keepOpenMs;
+      const approval = await flow.box.get(id);
+      return approval && readers.some((by) => isPresentFor(by, approval, flow.clock())) ? keepOpenMs : UNATTENDED_MS;
     },
     async ofCall(by, callId) {
       const flow = await openFlow();
@@ -106,14 +129,26 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
   };
 }
 
-/** Returns true if an approval is pending and the reader cannot approve it now. */
+/** Returns true if an approval is pending and the reader cannot approve it now. A program decides for those it names, too. */
 function isUndecidable(by: Caller, approval: StoredApproval, now: number): boolean {
   if (approval.status !== 'pending') return false;
-  const { refusal } = nextApproval(approval, { kind: 'decide', by, verdict: 'approve', via: by.via }, { now });
-  return refusal === 'not-approver' || refusal === 'counted';
+  const named =
+    by.via === 'library' ? approval.stages.flatMap(({ approvers }) => approvers.filter(isNamedByProgram)) : [];
+  const deciders = [by, ...named.map((id): Caller => ({ id, roles: [], via: 'library' }))];
+  return deciders.every((one) => {
+    const event = { kind: 'decide', by: one, verdict: 'approve', via: by.via } as const;
+    const { refusal } = nextApproval(approval, event, { now });
+    return refusal === 'not-approver' || refusal === 'counted';
+  });
 }
 
-const readsAll = ({ roles }: Caller): boolean => roles.some((role) => APPROVAL_READERS.includes(role));
+/** Returns true if a reader other than the requester may approve an approval now. */
+const isPresentFor = (by: Caller, approval: StoredApproval, now: number): boolean =>
+  vaultPrincipal(by) !== approval.principal && isInProfileOf(by, approval) && !isUndecidable(by, approval, now);
+
+/** Returns true for the roles that read, and for an approver that the embedding program names: it read for them. */
+const readsAll = ({ roles, via }: Caller): boolean =>
+  via === 'library' || roles.some((role) => APPROVAL_READERS.includes(role));
 
 /** Returns the filter for a status. A caller without a reading role gets its own approvals. */
 const filterFor = (by: Caller, status: unknown): ApprovalFilter => ({
@@ -124,29 +159,8 @@ const filterFor = (by: Caller, status: unknown): ApprovalFilter => ({
 const mayRead = (by: Caller, approval: StoredApproval): boolean =>
   isInProfileOf(by, approval) && (readsAll(by) || vaultPrincipal(by) === approval.principal);
 
-/** Returns true if a caller has no profile, or has that of an approval or standing approval. */
-const isInProfileOf = (by: Caller, { profile }: Pick<StoredStanding, 'id' | 'profile'>): boolean =>
-  by.profile === undefined || by.profile === profile;
-
-/** Lists approvals. For a caller with a profile it searches the newest 10,000: the store has no index of profiles. */
-async function listFor(
-  by: Caller,
-  { box }: ApprovalFlow,
-  query: ApprovalFilter & { readonly limit: number },
-): Promise<readonly StoredApproval[]> {
-  if (by.profile === undefined) return box.list(query);
-  const newest = await box.list({ ...query, limit: MAX_LIMIT });
-  return newest.filter((one) => isInProfileOf(by, one)).slice(0, query.limit);
-}
-
 const isListed = async (standing: StandingBook, by: Caller, id: string): Promise<boolean> =>
   by.profile === undefined || (await standing.all()).some((one) => one.id === id && isInProfileOf(by, one));
-
-/** Leaves out the fields that only the store needs. */
-function toPublic(stored: StoredApproval): Approval {
-  const { binding: _, principal: __, session: ___, version: ____, runner: _____, ...approval } = stored;
-  return approval;
-}
 
 function statusesOf(status: unknown): readonly ApprovalStatus[] {
   if (status === 'all') return STATUSES;

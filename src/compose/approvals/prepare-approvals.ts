@@ -32,25 +32,29 @@ export function prepareApprovals(parts: ApprovalParts): PreparedApprovals {
   const stop = parts.options.watch ? openWithOpenApprovals(parts.store.approvals, flow) : undefined;
   let loaded: Promise<Omit<Approvals, 'findings'>> | undefined;
   const api = () => {
-    loaded ??= import('./approval-api.ts').then(({ approvalApi }) => approvalApi(flow));
+    loaded ??= import('./approval-api.ts').then(({ approvalApi }) => approvalApi(flow, observer));
     return loaded;
   };
   return {
     flow,
     api: {
+      page: async (by, query) => (await api()).page(by, query),
       list: async (by, query) => (await api()).list(by, query),
       count: async (by, query) => (await api()).count(by, query),
       get: async (by, id) => (await api()).get(by, id),
       decide: async (by, id, decision) => (await api()).decide(by, id, decision),
       settled: async (by, id, signal) => (await api()).settled(by, id, signal),
+      keepOpenMs: async (id) => (await api()).keepOpenMs(id),
       ofCall: async (by, callId) => (await api()).ofCall(by, callId),
       withdraw: async (by, callId) => (await api()).withdraw(by, callId),
       async findings(by) {
         requireRole(by, ['owner', 'operator', 'auditor']);
         const { settings } = parts.active().config;
-        if (settings.approvals.rules.length === 0) return [];
+        const { examinePerson } = await import('./token-person.ts');
+        const ofTokens = examinePerson(settings);
+        if (settings.approvals.rules.length === 0) return ofTokens;
         const { examineApprovalRules } = await import('../../govern/approvals/examine-rules.ts');
-        return examineApprovalRules(settings, await (await flow()).identities());
+        return [...examineApprovalRules(settings, await (await flow()).identities()), ...ofTokens];
       },
       standing: {
         list: async (by) => (await api()).standing.list(by),

@@ -14,7 +14,7 @@ function isServed(projectFolder: string, userHome: string, allowedPaths = [proje
   const config = { projectFolder, settings: { builtins: { filesystem } } } as unknown as Config;
   const home = join(userHome, '.heddle');
   const parts = { config: () => config, home, storeLocation: ':memory:', env: {}, watchdog: openWatchdog() };
-  return builtInFilesystem({ ...parts, userHome }).configOf(config) !== undefined;
+  return builtInFilesystem({ ...parts, userHome }).configOf(config)?.entry?.enabled === true;
 }
 
 verifies('B1', 'serves no project folder that is or contains the home folder of the user, by any path', async () => {

@@ -1,22 +1,26 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, parse as parsePath, relative, resolve, sep } from 'node:path';
-import type { Config } from '../../config/config.ts';
+import type { Config, ServerConfig } from '../../config/config.ts';
 import { VERSION } from '../../core/version.ts';
+import { userHomeOf } from '../../files/home-folder.ts';
 import { connectInMemory } from '../../upstream/transports/connect-in-memory.ts';
 import { type BuiltIn, type BuiltInParts, builtInServer } from './built-in.ts';
 
 const NAME = 'filesystem';
 
 /** Returns the built-in server of the file tools. */
-export function builtInFilesystem({ config, home, storeLocation, env, userHome = homedir() }: BuiltInParts): BuiltIn {
+export function builtInFilesystem({ config, home, storeLocation, env, userHome }: BuiltInParts): BuiltIn {
+  // The user of the process keeps the protection, even if a program passes another HOME.
+  const userHomes = [...new Set([userHome ?? userHomeOf(env) ?? homedir(), homedir()])];
   return {
     name: NAME,
     configOf(config) {
       const { enabled, ...settings } = config.settings.builtins.filesystem;
-      if (!enabled || isTooWide(config, userHome)) return undefined;
+      if (!enabled) return undefined;
       const description = `Files below ${settings.allowedPaths.join(', ')}`;
-      return builtInServer({ name: NAME, description, revision: { version: VERSION, ...settings } });
+      const server = builtInServer({ name: NAME, description, revision: { version: VERSION, ...settings } });
+      return userHomes.some((one) => isTooWide(config, one)) ? withoutFiles(server, config) : server;
     },
     connect: connectInMemory(async (transport) => {
       const { allowedPaths: roots, enabled: _, ...settings } = config().settings.builtins.filesystem;
@@ -24,7 +28,8 @@ export function builtInFilesystem({ config, home, storeLocation, env, userHome =
       const neverWritten = async () => {
         const { hostFiles } = await import('../../config/hosts/hosts.ts');
         const { projectFolder } = config();
-        const hosts = hostFiles({ platform: process.platform, env, userHome, projectFolder });
+        const machine = { platform: process.platform, env, projectFolder };
+        const hosts = userHomes.flatMap((one) => hostFiles({ ...machine, userHome: one }));
         return [...filesInUse(config()), ...hosts.map(({ file }) => file)].filter((file) => isAbsolute(file));
       };
       await serveFilesystem(transport, {
@@ -37,6 +42,16 @@ export function builtInFilesystem({ config, home, storeLocation, env, userHome =
     close: async () => {},
   };
 }
+
+/** Disables the server, with the reason. */
+const withoutFiles = ({ entry, ...server }: ServerConfig, { projectFolder }: Config): ServerConfig => ({
+  ...server,
+  ...(entry && { entry: { ...entry, enabled: false } }),
+  whyDisabled: {
+    message: `There are no file tools here: the folder ${projectFolder} is or contains your home folder.`,
+    fix: 'Run Heddle in a project folder, or name folders in `builtins.filesystem.allowedPaths`.',
+  },
+});
 
 /** Lists the files and folders that a configuration was read from. */
 const filesInUse = ({ files, watched }: Config): readonly string[] => [

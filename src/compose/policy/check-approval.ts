@@ -1,6 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { PolicyCheck } from '../../core/records/policy.ts';
-import { standingBinding, standingScope } from '../../govern/approvals/binding.ts';
+import { standingBindings } from '../../govern/approvals/binding.ts';
 import { impossibleStage, readIdentities } from '../../govern/approvals/identities.ts';
 import type { ApprovalPlan } from '../../govern/approvals/next-approval.ts';
 import { excludedBy, planOf } from '../../govern/approvals/plan.ts';
@@ -33,8 +33,9 @@ async function standingFor(
   { caller, target, kind, sent }: DecidedCheck,
 ): Promise<string | undefined> {
   const { policy, config } = options.active();
-  const call = { caller, target, kind, ...(sent.extraParams && { extraParams: sent.extraParams }) };
-  const binding = () => standingBinding(standingScope(call), signatureIn(options.active));
+  const { extraParams, meta = {} } = sent;
+  const call = { caller, target, kind, input: sent.input, meta, ...(extraParams && { extraParams }) };
+  const binding = standingBindings(call, signatureIn(options.active));
   const candidate = { caller, target, input: sent.input, binding, groups: policy.groups };
   const all = [...configuredStanding(config.settings.approvals.standing), ...(await options.standing.all())];
   return all.find((one) => settlesCall(one, candidate, options.clock()))?.id;

@@ -1,3 +1,4 @@
+import { findEvenHidden } from '../../catalog/find.ts';
 import type { Caller, CallKind, Decision, Target } from '../../core/call.ts';
 import type { CheckedCall, PolicyCheck, RuleVerdict } from '../../core/records/policy.ts';
 import { modeFor } from '../../govern/decide.ts';
@@ -42,10 +43,8 @@ interface Wanted extends Pick<CheckedCall, 'name' | 'signal'> {
 
 /** Finds a tool, also one that is hidden from the caller: `describe` connects its server first. */
 async function findTarget(options: PolicyCheckOptions, { by, caller, name, signal }: Wanted): Promise<Target> {
-  const find = () => {
-    const known = options.catalog.current(caller);
-    return known.find(name) ?? known.called(name)[0];
-  };
+  const visible = (target: Target) => options.active().decide(caller, target).effect !== 'deny';
+  const find = () => findEvenHidden(options.catalog.current(caller), { kind: 'tool', name }, visible);
   const found = find();
   if (found) return found;
   return options.describe(by, name, signal).catch((thrown) => {

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/schema/schema.ts';
-import { ANONYMOUS_ID, requireRole } from '../../core/call/caller.ts';
+import { ANONYMOUS_ID, isNamedByProgram, requireNameInProgram, requireRole } from '../../core/call/caller.ts';
 import type { Caller, Role } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { PolicySubject } from '../../core/records/policy.ts';
@@ -31,7 +31,14 @@ export async function subjectCaller(options: SubjectOptions, by: Caller, wanted:
   });
 }
 
+function agentNamed(id: string): Caller {
+  const agent = id.slice('library/'.length);
+  requireNameInProgram('caller', agent);
+  return { id: 'library', roles: ['owner'], via: 'library', agent };
+}
+
 async function callerNamed({ keys, settings }: SubjectOptions, id: string): Promise<Caller> {
+  if (isNamedByProgram(id)) return agentNamed(id);
   if (/^(owner|library|local:.+)$/.test(id)) {
     return { id, roles: ['owner'], via: id === 'owner' ? 'gateway' : id === 'library' ? 'library' : 'cli' };
   }
@@ -47,7 +54,7 @@ async function callerNamed({ keys, settings }: SubjectOptions, id: string): Prom
   throw new HeddleError('NAME_UNKNOWN', `There is no caller ${id}.`, {
     fix:
       meant === undefined
-        ? 'Write `key:<name>`, `owner`, `local:<user>` or `<issuer>#<sub>`; `heddle key list` shows the keys.'
+        ? 'Write `key:<name>`, `owner`, `local:<user>`, `library/<agent>` or `<issuer>#<sub>`; `heddle key list` shows the keys.'
         : `Did you mean ${quoteName(ids.includes(meant) ? meant : `key:${meant}`)}?`,
   });
 }

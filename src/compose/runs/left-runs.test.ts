@@ -13,12 +13,15 @@ interface Kept {
   readonly entries?: Readonly<Record<string, readonly JournalEntry[]>>;
   readonly runs?: readonly StoredRun[];
   readonly keepOpenMs?: number;
+  /** The time if no approver is present. */
+  readonly unattendedMs?: number;
   readonly isOwn?: LeftRunsOptions['isOwn'];
   readonly origin?: LeftRunsOptions['origin'];
 }
 
 /** Returns the runs that calls have left, over a journal in memory and a clock that the test sets. */
-function open({ entries = {}, runs = [], keepOpenMs = 0, isOwn = async () => true, origin }: Kept) {
+function open({ entries = {}, runs = [], keepOpenMs = 0, isOwn = async () => true, origin, unattendedMs }: Kept) {
+  const keptOpen = (id: string | undefined) => (id === undefined ? keepOpenMs : (unattendedMs ?? keepOpenMs));
   const left = new Map<string, string | undefined>();
   const time = { now: 1000 };
   const pending = new Set(['ap_1']);
@@ -30,7 +33,14 @@ function open({ entries = {}, runs = [], keepOpenMs = 0, isOwn = async () => tru
       runs.filter(({ id, ...run }) => run.caller.id === caller && left.get(id) === digest),
   };
   const pendingApproval = async (id: string) => (pending.has(id) ? PENDING : undefined);
-  const options = { journal, isOwn, origin, pendingApproval, keepOpenMs: () => keepOpenMs, clock: () => time.now };
+  const options = {
+    journal,
+    isOwn,
+    origin,
+    pendingApproval,
+    keepOpenMs: async (id?: string) => keptOpen(id),
+    clock: () => time.now,
+  };
   return { opened: leftRuns(options), left, time, pending };
 }
 
@@ -56,6 +66,17 @@ verifies('W5', 'leaves a run when its call has waited keepOpenMs for persons, al
     details: { approval: 'ap_1', approvers: ['key:ops'], expiresAt: 9, run: 'run_1' },
   });
   expect([...left.keys()]).toEqual(['run_1']);
+});
+
+verifies('W5', 'leaves a run sooner if no approver is present, and one in doubt after keepOpenMs', async () => {
+  const { opened, time } = open({ entries: ENTRIES, keepOpenMs: 100, unattendedMs: 10 });
+  const check = opened.limit(call);
+  await check(WAITING);
+  time.now += 10;
+  await check(runOf('run_1', { status: 'in_doubt' }));
+  await expect(check(WAITING)).rejects.toMatchObject({ code: 'APPROVAL_PENDING' });
+  time.now += 90;
+  await expect(check(runOf('run_1', { status: 'in_doubt' }))).rejects.toMatchObject({ code: 'RUN_IN_DOUBT' });
 });
 
 verifies('W5', 'leaves a run that waits in a run below it or is in doubt, and no other', async () => {

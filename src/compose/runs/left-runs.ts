@@ -16,8 +16,8 @@ export interface LeftRunsOptions {
   readonly origin?: RunOrigin | undefined;
   /** Returns an approval if it is pending. */
   readonly pendingApproval: (id: string) => Promise<PendingApproval | undefined>;
-  /** Returns the setting `approvals.keepOpenMs`. */
-  readonly keepOpenMs: () => number;
+  /** Returns how long a request may stay open for an approval, or for a run in doubt. */
+  readonly keepOpenMs: (approval: string | undefined) => Promise<number>;
   readonly clock?: Clock;
 }
 
@@ -27,7 +27,7 @@ export interface LeftRuns {
   find(call: ResolvedCall): Promise<StoredRun | undefined>;
   /**
    * Returns the check of a call that waits for a run. It throws APPROVAL_PENDING or RUN_IN_DOUBT when the run waits for a
-   * person and `keepOpenMs` of this call are over. Then the call has left the run.
+   * person and the time that `keepOpenMs` gives this call is over. Then the call has left the run.
    */
   limit(call: ResolvedCall): (run: StoredRun) => Promise<void>;
 }
@@ -56,12 +56,14 @@ export function leftRuns(options: LeftRunsOptions): LeftRuns {
     find: (call) => findLeftRun(options, call),
     limit(call) {
       // One for all waits of the call: its client waits for the whole.
-      let deadline: number | undefined;
+      let since: number | undefined;
       return async (run) => {
         const reason = await reasonToLeave(run, call);
         if (!reason) return;
-        deadline ??= clock() + keepOpenMs();
-        if (clock() < deadline) return;
+        since ??= clock();
+        const { approval } = reason.details;
+        const openMs = await keepOpenMs(typeof approval === 'string' ? approval : undefined);
+        if (clock() - since < openMs) return;
         await journal.leave(run.id, digestOf(call));
         throw reason;
       };
@@ -91,7 +93,10 @@ export const hasTask = ({ acceptsTask, isClientWaiting, continuation }: Resolved
 
 /** Returns the digest that equal calls of a caller have. */
 const digestOf = ({ target, input, caller }: ResolvedCall): string =>
-  hash('sha256', canonicalJson([caller.profile ?? null, target.name, input]));
+  hash(
+    'sha256',
+    canonicalJson([caller.profile ?? null, target.name, input, ...(caller.agent === undefined ? [] : [caller.agent])]),
+  );
 
 /** Returns the details of the waits of a run that have no end in its history. */
 async function openWaits(journal: Pick<RunJournal, 'entries'>, run: string): Promise<readonly JsonObject[]> {
@@ -106,7 +111,7 @@ const waitsForApproval = (
   { id, approvers, expiresAt }: PendingApproval,
 ) =>
   new HeddleError('APPROVAL_PENDING', `${name} began the run ${run}, which waits for the approval ${id}.`, {
-    fix: `Ask ${approvers.join(' or ')} to decide, then repeat the same call to get the result of this run. \`heddle runs show ${run}\` shows its steps.`,
+    fix: `Ask ${approvers.join(' or ')} to run \`heddle approvals approve ${id}\` in a terminal, then repeat the same call to get the result of this run. \`heddle runs show ${run}\` shows its steps.`,
     details: { approval: id, approvers, expiresAt, run },
   });
 

@@ -48,8 +48,8 @@ export function runCallers({ keys, settings }: RunCallerOptions): RunCallers {
   }
 
   return {
-    async callerOf({ caller: { id, roles, profile }, startedAt }) {
-      if (!id.startsWith(KEY)) return toCaller({ id, roles, profile });
+    async callerOf({ caller: { id, roles, profile, agent }, startedAt }) {
+      if (!id.startsWith(KEY)) return toCaller({ id, roles, profile, agent });
       const found = (await keyFinder(id))(startedAt);
       return found && toCaller({ id, roles: found.roles, profile: found.profile ?? profile });
     },
@@ -58,5 +58,13 @@ export function runCallers({ keys, settings }: RunCallerOptions): RunCallers {
   };
 }
 
-const toCaller = ({ id, roles, profile }: Pick<Caller, 'id' | 'roles'> & { readonly profile?: string | undefined }) =>
-  ({ id, roles, via: 'workflow', ...(profile !== undefined && { profile }) }) as const;
+interface FoundCaller extends Pick<Caller, 'id' | 'roles'> {
+  readonly profile?: string | undefined;
+  readonly agent?: string | undefined;
+}
+
+const toCaller = ({ id, roles, profile, agent }: FoundCaller): Caller => ({
+  ...{ id, roles, via: 'workflow' },
+  ...(profile !== undefined && { profile }),
+  ...(agent !== undefined && { agent }),
+});

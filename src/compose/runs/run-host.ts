@@ -113,13 +113,14 @@ export function openRunHost({ parts, watch, sessions, library, wanted }: RunHost
 }
 
 const leftRunsOf = (
-  { active, approvalFlow }: WorkflowParts,
+  { active, approvals }: WorkflowParts,
   found: Pick<LeftRunsOptions, 'journal' | 'isOwn' | 'origin'>,
 ): LeftRuns =>
   leftRuns({
     ...found,
-    pendingApproval: (id) => pendingApproval(approvalFlow, id),
-    keepOpenMs: () => active().config.settings.approvals.keepOpenMs,
+    pendingApproval: (id) => pendingApproval(approvals.flow, id),
+    keepOpenMs: async (approval) =>
+      approval === undefined ? active().config.settings.approvals.keepOpenMs : approvals.api.keepOpenMs(approval),
   });
 
 /** Loads the sandbox with the first code step. */
@@ -134,7 +135,7 @@ async function runPartsOf(
   { journal }: RunWatch,
   { callers, sessions }: { readonly callers: RunCallers; readonly sessions: RunSessions },
 ): Promise<RunParts> {
-  const { store, wallClock, browse, dispatch, approvalFlow } = parts;
+  const { store, wallClock, browse, dispatch, approvals } = parts;
   const { interpret } = await import('../../workflow/run/interpret.ts');
   return {
     journal,
@@ -142,7 +143,7 @@ async function runPartsOf(
     dispatch,
     describe: ({ caller, name, signal }) => browse.describe(caller, name, signal),
     callerOf: callers.callerOf,
-    approvals: runApprovals(approvalFlow),
+    approvals: runApprovals(approvals.flow),
     inputOf: sessions.inputOf,
     execute: (workflow, input, { durable, run: { id, startedAt } }) =>
       interpret(workflow, input, { durable, runCode: loadAndRun, run: { id, startedAt } }),

@@ -1,7 +1,6 @@
-import { homedir } from 'node:os';
 import { exists, isProjectFolder } from '../../config/sources/project-folder.ts';
 import type { RunOrigin } from '../../core/records/run.ts';
-import { homeFolder } from '../../files/home-folder.ts';
+import { homeFolder, userHomeOf } from '../../files/home-folder.ts';
 import type { RunJournal, StoredRun } from '../../store/run-journal.ts';
 import { isOfOrigin, requireOrigin } from '../../workflow/run/run-origin.ts';
 import type { Environment } from '../heddle-options.ts';
@@ -34,7 +33,7 @@ async function moveAll(run: string, origin: RunOrigin, journal: TakeOverOptions[
 
 /** Tests whether the project folder or the file of `--config` is gone, or the folder belongs to another project now. */
 async function isGone({ folder, file }: RunOrigin, env: Environment): Promise<boolean> {
-  const homes = { home: homeFolder(env), userHome: homedir() };
+  const homes = { home: homeFolder(env), userHome: userHomeOf(env) };
   if (!(await isProjectFolder(folder, homes))) return true;
   return file !== undefined && !(await exists(file));
 }

@@ -1,6 +1,9 @@
 /** The key of the form of an approval among the input requests of a result. */
 export const APPROVAL_FORM_KEY = 'heddle-approval';
 
+/** The time after which the request of a waiting call ends if no approver is present. */
+export const UNATTENDED_MS = 5000;
+
 /** A call that waits for an approval. No server has it yet. */
 export interface ApprovalContinuation {
   readonly kind: 'approval';
@@ -10,7 +13,7 @@ export interface ApprovalContinuation {
 /** Proves that the call of a continuation was approved with these arguments, so that it needs no second approval. */
 export interface ApprovalProof {
   readonly id: string;
-  /** SHA-256 of the decided arguments. */
+  /** SHA-256 of the decided arguments, other params and bound `_meta`. */
   readonly digest: string;
   /** Random text. The store knows which proof of a call was issued last and whether it was used. */
   readonly nonce: string;
@@ -32,6 +35,8 @@ export interface PendingApproval {
   readonly approvers: readonly string[];
   readonly expiresAt: number;
   readonly reason: string;
-  /** True if the requester may approve it alone: the terminal then asks the user, and a client gets a form. */
+  /** True if the requester may approve it alone: the terminal then asks the user. */
   readonly byRequester?: true;
+  /** True if the client would get a form, had its credential a person behind it. */
+  readonly needsPerson?: true;
 }

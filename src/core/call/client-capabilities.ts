@@ -53,6 +53,7 @@ export function capabilitiesKey(capabilities: ClientCapabilities | undefined): n
     (capabilities.url ? 2 : 0) |
     (capabilities.sampling ? 4 : 0) |
     (capabilities.samplingTools ? 8 : 0) |
-    (capabilities.roots ? 16 : 0)
+    (capabilities.roots ? 16 : 0) |
+    (capabilities.rootsListChanged ? 32 : 0)
   );
 }

@@ -41,6 +41,14 @@ const APPROVAL: Approval = {
 
 const shown = (approval: Approval) => approvalRows(approval, NOW).map(({ title, text }) => `${title}: ${text}`);
 
+verifies('G6', 'shows `_meta`, and apart from it the ids that may differ', () => {
+  const meta = { command: 'ls', 'claudecode/toolUseId': 'toolu_1', traceparent: 7 };
+  expect(shown({ ...APPROVAL, subject: { ...APPROVAL.subject, meta } }).slice(-2)).toEqual([
+    '_meta: {\n  "command": "ls",\n  "traceparent": 7\n}',
+    '_meta, may differ in the approved call: {\n  "claudecode/toolUseId": "toolu_1"\n}',
+  ]);
+});
+
 verifies('G6', 'shows everything that a decision depends on', () => {
   expect(shown(APPROVAL)).toEqual([
     'approval: ap_0123456789abcdef',

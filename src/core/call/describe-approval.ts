@@ -1,3 +1,4 @@
+import { splitMeta } from '../bound-meta.ts';
 import type { Approval, ApprovalDecision, ApprovalSubject } from '../records/approval.ts';
 import { cutText } from '../text/cut-text.ts';
 import { escapeControlCharacters, escapeJson, oneLine } from '../text/visible-text.ts';
@@ -14,13 +15,14 @@ const MINUTE_MS = 60_000;
 
 /** Describes an approval for the user who decides: everything that the decision depends on, in a fixed order. */
 export function approvalRows(approval: Approval, now: number): readonly ApprovalRow[] {
-  const { subject, requestedBy, via, profile, requestedAt, reasons, rule, approvalRule, decisions } = approval;
+  const { subject, requestedBy, via, profile, agent, requestedAt, reasons, rule, approvalRule, decisions } = approval;
   const profiled = profile === undefined ? '' : `, profile ${profile}`;
+  const acting = agent === undefined ? '' : `, agent ${agent}`;
   return [
     row('approval', approval.id),
     row('status', statusOf(approval, now)),
     ...subjectRows(subject),
-    row('requested', `by ${requestedBy} (${via}${profiled}) at ${timeOf(requestedAt)}`),
+    row('requested', `by ${requestedBy} (${via}${profiled}${acting}) at ${timeOf(requestedAt)}`),
     ...reasons.map((reason) => row('reason', reason)),
     row('rule', rule),
     ...(approvalRule === undefined ? [] : [row('approvers', `by the approval rule ${approvalRule}`)]),
@@ -103,12 +105,15 @@ function decisionText({ by, at, verdict, via, note }: ApprovalDecision): string 
 
 function argumentRows(subject: ApprovalSubject): readonly ApprovalRow[] {
   const { arguments: sent, isSanitised, extraParams, inputResponses, changedByHooks, preview } = subject;
+  const { bound, unbound } = splitMeta(subject.meta);
   return [
     ...(preview ?? []).map((line) => row('preview', line)),
     ...(changedByHooks === undefined ? [] : [json('before hooks', changedByHooks)]),
     json(isSanitised ? 'arguments, without sensitive values' : 'arguments', sent),
     ...(extraParams === undefined ? [] : [json('other params', extraParams)]),
     ...(inputResponses === undefined ? [] : [json('input responses', inputResponses)]),
+    ...(bound ? [json('_meta', bound)] : []),
+    ...(unbound ? [json('_meta, may differ in the approved call', unbound)] : []),
   ];
 }
 

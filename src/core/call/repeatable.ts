@@ -1,8 +1,17 @@
-import type { ResolvedCall, Result } from '../call.ts';
+import type { ResolvedCall, Result, Target } from '../call.ts';
 import { isObject } from '../json.ts';
 
 /** Returns true if calling twice has the same effect as calling once. */
 export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;
+
+/** Returns the sentence about a call that was not repeated because its server is not trusted; empty if it declares nothing. */
+export function repeatAdvice({ servers, definition: { annotations } }: Target): string {
+  const isDeclared = servers.length === 1 && isObject(annotations) && annotations.readOnlyHint === true;
+  return isDeclared ? ` ${servers[0]} declares it read-only: if that is true, it is safe to repeat.` : '';
+}
+
+/** The fix beside `repeatAdvice`. */
+export const REPEAT_FIX = 'Call it again if it only reads; else check the system that it changes first.';
 
 /** The `_meta` key with which a built-in tool reports that a failed call may have had its effect. */
 export const OUTCOME_META = 'dev.heddle/outcome';

@@ -9,12 +9,13 @@ import type {
   Target,
   TaskContinuation,
 } from '../call.ts';
-import { HeddleError, UpstreamError } from '../errors.ts';
+import { HeddleError, triedAt, UpstreamError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import type { Clock } from '../time.ts';
 import type { PendingApproval } from './approval.ts';
 import { approvalPending } from './approval-pending.ts';
 import { serverOf } from './continuation.ts';
+import { REPEAT_FIX, repeatAdvice } from './repeatable.ts';
 import { isTaskPoll, MAX_TASK_MS } from './task.ts';
 
 export type InputRequests = Readonly<Record<string, InputRequest>>;
@@ -58,18 +59,38 @@ export async function runToCompletion(
   const failed = new AbortController();
   const signal = AbortSignal.any([call.signal, failed.signal]);
   const progress: CallProgress = { current: { ...call, signal } };
+  const { clock = () => performance.now() } = options;
+  const startedAt = clock();
   try {
     return await untilComplete(dispatch, progress.current, { ...options, progress });
   } catch (thrown) {
     failed.abort();
-    const { current } = progress;
-    const { continuation: next } = current;
-    if (next?.kind !== 'task' || hasEnded(thrown)) throw thrown;
-    if (isTaskPoll(current) && isUnknownTask(thrown))
-      throw await toOutcomeUnknown(lost(call, thrown), options, { call, next });
-    await cancelTask(dispatch, call, next);
-    throw thrown;
+    const failure = await endTask(thrown, options, { dispatch, call, current: progress.current });
+    const server = serverOf(progress.current.continuation);
+    throw server === undefined ? failure : triedAt(failure, server, clock() - startedAt);
   }
+}
+
+interface FailedCall {
+  readonly dispatch: Handler;
+  readonly call: Call;
+  /** The call or continuation that failed. */
+  readonly current: Call;
+}
+
+/** Cancels the task of a failed call, if it has one that still runs. Returns the error of the call. */
+async function endTask(
+  thrown: unknown,
+  options: RunToCompletionOptions,
+  { dispatch, call, current }: FailedCall,
+): Promise<unknown> {
+  const { continuation: next } = current;
+  if (next?.kind !== 'task' || hasEnded(thrown)) return thrown;
+  if (isTaskPoll(current) && isUnknownTask(thrown)) {
+    return toOutcomeUnknown(lost(call, thrown), options, { call, next });
+  }
+  await cancelTask(dispatch, call, next);
+  return thrown;
 }
 
 /** A result that is not complete. */
@@ -241,9 +262,12 @@ async function toOutcomeUnknown(
   if (call.kind !== 'tool') return failed;
   const target = await abortable(describe(call), call.signal).catch(() => undefined);
   if (target !== undefined && (target.facts.readOnly || target.facts.idempotent)) return failed;
-  return new HeddleError('OUTCOME_UNKNOWN', `${failed.message} It may have happened or not; it was not repeated.`, {
+  const advice = target ? repeatAdvice(target) : '';
+  const message = `${failed.message} It may have happened or not; it was not repeated.${advice}`;
+  return new HeddleError('OUTCOME_UNKNOWN', message, {
     cause: failed,
     details: { server: serverOf(next), because: failed.code },
+    ...(advice !== '' && { fix: REPEAT_FIX }),
   });
 }
 

@@ -9,6 +9,8 @@ export interface ApiKey {
   readonly roles: readonly Role[];
   /** The only profile it gives access to; absent means the whole gateway. */
   readonly profile?: string;
+  /** A person uses it and sees the forms of its client; absent for a key of a program. */
+  readonly person?: true;
 }
 
 /** An API key in the store. */

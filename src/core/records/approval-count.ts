@@ -9,6 +9,8 @@ export interface ApprovalCount {
   readonly needApproval: number;
   /** Rules for `permissions.allow` that remove the need for approval; empty if no such rule does. */
   readonly allow: readonly string[];
+  /** Rules that allow the ones that are neither destructive nor of high risk. An untrusted server says itself which are. */
+  readonly allowMild: readonly string[];
   /** The number of tools that need approval in spite of `allow`. */
   readonly left: number;
   /** The rules that require these approvals. */

@@ -46,6 +46,7 @@ export interface ApprovalSubject {
   readonly files?: Readonly<Record<string, string>>;
   readonly digest: string;
   readonly riskLevel: 'low' | 'medium' | 'high';
+  readonly isDestructive?: true;
   readonly requires?: readonly string[];
   /** The exact arguments while the approval is open; afterwards the sanitised copy. */
   readonly arguments: Json;
@@ -53,15 +54,21 @@ export interface ApprovalSubject {
   readonly inputDigest?: string;
   /** The input responses that a first call sends; only while the approval is open. */
   readonly inputResponses?: InputResponses;
+  /** In lists: true if `arguments` is the beginning of their JSON, as text. Then the other exact parts are left out. */
+  readonly isCut?: true;
   /** True if `arguments` is the sanitised copy. */
   readonly isSanitised?: true;
   readonly extraParams?: JsonObject;
+  /** The client's `_meta`, without the keys that reach no server. */
+  readonly meta?: JsonObject;
   /** The arguments before a hook changed them. */
   readonly changedByHooks?: JsonObject;
   /** The run and the path of the step that waits. */
   readonly run?: { readonly id: string; readonly path: string };
   /** The schema of the form of an approval step: who approves it gives content that fits. */
   readonly form?: JsonObject;
+  /** True if the tool needs an approval of its own for each call. */
+  readonly alwaysAsks?: true;
   /** Preview lines of a built-in tool, such as the estimate of a statement. */
   readonly preview?: readonly string[];
 }
@@ -74,6 +81,8 @@ export interface Approval {
   readonly requestedBy: string;
   readonly via: string;
   readonly profile?: string;
+  /** The agent of the program that requested it. The approval covers no call of another agent. */
+  readonly agent?: string;
   readonly requestedAt: number;
   /** The end of the time to decide; once approved, of the time to use it. */
   readonly expiresAt: number;
@@ -111,7 +120,10 @@ export interface ApprovalOfCall {
 
 export interface ApprovalQuery {
   readonly status?: ApprovalStatus | 'all';
+  /** At most so many, from 1 to 10,000. Default: 100. */
   readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly cursor?: string;
 }
 
 export interface ApprovalVerdict {
@@ -131,13 +143,17 @@ export interface StandingApproval {
   readonly tool: string;
   /** The principal it applies to; absent for those of the configuration, which apply to all. */
   readonly caller?: string;
+  /** The agent of the program that it applies to. */
+  readonly agent?: string;
   /** By dotted argument path: a glob. `*` does not match `/`; `..` never matches. Keys with dots are read, too. */
   readonly arguments: Readonly<Record<string, string>>;
+  /** It covers calls with exactly the same arguments alone: these, without sensitive values. `binding` has their digest. */
+  readonly exactly?: Json;
   /** The definition it was given for. A changed definition voids it. */
   readonly digest?: string;
   /**
    * SHA-256 of everything it was given for except arguments: kind, tool, definition, server entries, profile, other
-   * params and caller. A change of any of them voids it; a stored one without it covers nothing.
+   * params, bound `_meta`, caller and agent. A change of any of them voids it; a stored one without it covers nothing.
    */
   readonly binding?: string;
   /** Only while this session lasts. */
@@ -157,4 +173,6 @@ export interface StandingWish {
   readonly untilMs?: number;
   readonly uses?: number;
   readonly arguments?: Readonly<Record<string, string>>;
+  /** Settles calls with exactly the same arguments alone. */
+  readonly exactly?: boolean;
 }

@@ -41,7 +41,16 @@ export interface AuditHead {
 
 /** A fault that `audit verify` found, with its position. */
 export interface AuditFault {
-  readonly kind: 'changed' | 'removed' | 'inserted' | 'moved' | 'cut' | 'missing-segment' | 'checkpoint' | 'head';
+  readonly kind:
+    | 'changed'
+    | 'removed'
+    | 'inserted'
+    | 'moved'
+    | 'cut'
+    | 'missing-segment'
+    | 'checkpoint'
+    | 'head'
+    | 'emptied';
   readonly segment: string;
   readonly sequence: number;
   readonly message: string;
@@ -57,4 +66,8 @@ export interface AuditVerification {
   readonly faults: readonly AuditFault[];
   /** The number of all faults. */
   readonly faultCount: number;
+  /** `checked` if a head was given: no record up to it is missing. Otherwise removed newest records cannot be seen. */
+  readonly end: 'checked' | 'unknown';
+  /** The result in words. */
+  readonly message: string;
 }

@@ -13,6 +13,7 @@ export interface HookedCall {
     readonly roles: readonly Role[];
     readonly via: string;
     readonly profile?: string;
+    readonly agent?: string;
   };
   /** The exact arguments, as earlier hooks changed them. */
   readonly arguments: JsonObject;

@@ -2,7 +2,10 @@
 export type Metrics = {
   /** Calls with a result or a failure. A call that its caller cancelled does not count. */
   readonly totalCalls: number;
-  /** The share of calls with a result, from 0 to 1; 1 before the first call. */
+  /**
+   * The share of calls with a result, from 0 to 1; 1 before the first call. A result with `isError` is a success here,
+   * since the server answered. `successRate` of `CallStats` counts it as failed.
+   */
   readonly successRate: number;
   /** Results with `isError`. They count as success. */
   readonly toolErrors: number;

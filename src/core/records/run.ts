@@ -35,6 +35,7 @@ export interface RunCaller {
   readonly roles: readonly Role[];
   readonly via: string;
   readonly profile?: string;
+  readonly agent?: string;
 }
 
 /** The configuration of the process that began a run. On SQLite only processes of the same origin execute the run. */

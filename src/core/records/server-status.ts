@@ -21,6 +21,8 @@ export interface ServerStatus {
   readonly retryAt?: number;
   /** For a failed server: the time from which a call tries to connect again, in milliseconds since the epoch. */
   readonly retryFrom?: number;
+  /** For a failed server: the time of the failure, perhaps in an earlier process. Then `attempt` is [0, 1]. */
+  readonly failedAt?: number;
   readonly health: 'ok' | 'unhealthy' | 'unknown';
   readonly sandbox: 'enforced' | 'unsandboxed' | 'none';
   /** The number of entries of each kind, now or at the last connection. */
@@ -35,6 +37,10 @@ export interface ServerStatus {
   /** For a connected server: serverInfo, capabilities, instructions, protocolVersion, era, connectMs. */
   readonly info?: JsonObject;
 }
+
+/** Tests whether a server has failed in an earlier process, and was not tried in this one. */
+export const isEarlierFailure = ({ state, attempt: [attempt], failedAt }: ServerStatus): boolean =>
+  state === 'failed' && attempt === 0 && failedAt !== undefined;
 
 /** The kinds of server events: registered or closed, a new state, or a notification. */
 export type ServerEvent =

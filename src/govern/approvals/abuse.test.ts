@@ -19,6 +19,10 @@ describe('an approval covers one exact call', () => {
   const CHANGES: readonly [string, (bench: Bench) => Partial<DecidedCall>][] = [
     ['the arguments', () => ({ input: { path: 'b' } })],
     ['a parameter that no version defines', () => ({ extraParams: { x: 1 } })],
+    ['a key of `_meta`', () => ({ meta: { command: 'rm -r .' } })],
+    ['the value of an id that is no text', () => ({ meta: { 'claudecode/toolUseId': { command: 'rm' } } })],
+    ['an id of more than 128 characters', () => ({ meta: { 'claudecode/toolUseId': '0'.repeat(129) } })],
+    ['trace context of more than 8192 characters', () => ({ meta: { baggage: '0'.repeat(8193) } })],
     ['the input responses of a first call', () => ({ inputResponses: { k: { action: 'accept' } } })],
     ['the profile', () => ({ caller: { ...ada, profile: 'p' } })],
     ['the principal', () => ({ caller: { ...ada, id: 'eve' } })],
@@ -44,11 +48,47 @@ describe('an approval covers one exact call', () => {
     });
   }
 
-  verifies('G7', 'the order of keys and `_meta` do not count', async () => {
+  verifies('G7', 'the order of keys, trace context and ids of calls do not count', async () => {
     const bench = await approvalBench();
-    await granted(bench, { input: { a: 1, b: { c: 2, d: 3 } } });
-    const meta = { 'example.com/x': 1 };
+    const first = { 'claudecode/toolUseId': 'toolu_1', traceparent: '1', x: { a: 1, b: 2 } };
+    await granted(bench, { input: { a: 1, b: { c: 2, d: 3 } }, meta: first });
+    const meta = { x: { b: 2, a: 1 }, 'claudecode/toolUseId': 'toolu_2', traceparent: '2' };
     await expect(bench.send({ input: { b: { d: 3, c: 2 }, a: 1 }, meta })).resolves.toEqual(text('done'));
+    expect(bench.reached).toMatchObject([{ meta }]);
+  });
+
+  verifies(
+    'G7',
+    'a continued call with another `_meta` or other params is another call, and the approval stays',
+    async () => {
+      const bench = await approvalBench();
+      const sent = { meta: { command: 'ls', 'claudecode/toolUseId': 'a' }, extraParams: { x: 1 } };
+      const continuation = await granted(bench, sent);
+      for (const other of [{ meta: { command: 'rm' } }, { meta: {} }, { extraParams: { x: 2 } }]) {
+        await expect(bench.send({ ...sent, ...other, continuation })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+      }
+      expect(bench.reached).toEqual([]);
+      const meta = { command: 'ls', 'claudecode/toolUseId': 'b' };
+      await expect(bench.send({ ...sent, meta, continuation })).resolves.toEqual(text('done'));
+    },
+  );
+
+  verifies('G6', 'shows `_meta` while it is open, and keeps a copy without sensitive values', async () => {
+    const bench = await approvalBench();
+    const meta = { command: 'ls', apiKey: 'sk-1', 'claudecode/toolUseId': 'toolu_1' };
+    const { id } = await granted(bench, { meta });
+    const stored = await bench.flow.box.get(id);
+    expect(stored?.subject.meta).toEqual(meta);
+    await bench.send({ meta });
+    const settled = (await bench.flow.box.get(id))?.subject;
+    expect(settled?.meta).toEqual({ ...meta, apiKey: '[REDACTED]' });
+    expect(settled?.arguments).not.toBeNull();
+  });
+
+  verifies('G6', 'refuses to request an approval of a `_meta` that is too large to show', async () => {
+    const bench = await approvalBench();
+    const sent = bench.send({ meta: { text: 'x'.repeat(262_144) } });
+    await expect(sent).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' });
   });
 
   verifies('G7', 'a changed definition makes the approval void, and says so', async () => {

@@ -1,7 +1,8 @@
 import { nameFor } from '../../core/call/name-for.ts';
-import type { DecidedCall, ResolvedCall } from '../../core/call.ts';
+import type { Caller, DecidedCall, ResolvedCall } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { Approval } from '../../core/records/approval.ts';
+import type { Approval, ApprovalStatus } from '../../core/records/approval.ts';
+import { refusedApprover } from '../../core/refused-approver.ts';
 import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
 import type { ApprovalRefusal } from './next-approval.ts';
 
@@ -86,32 +87,20 @@ export const unknownOutcome = (call: ResolvedCall, { id, callId, subject }: Appr
     },
   );
 
+// No call runs by them any more.
+const OVER: readonly string[] = ['timeout', 'expired', 'void'] satisfies ApprovalStatus[];
+
 /** Creates the error for a decision that has no effect. A settled approval names its decider. */
-export function refusedDecision(approval: Approval, refusal: ApprovalRefusal, by: string): HeddleError {
+export function refusedDecision(approval: Approval, refusal: ApprovalRefusal, by: Caller): HeddleError {
+  if (refusal === 'not-approver' || refusal === 'counted') return refusedApprover(approval, by);
   const { id, status, decisions } = approval;
-  const details = { approval: id, status };
-  if (refusal === 'not-approver') {
-    return new HeddleError('PERMISSION_DENIED', `${by} may not decide about the approval ${id}.`, {
-      fix: `Ask ${currentApprovers(approval).join(' or ')} to decide.`,
-      details,
-    });
-  }
-  if (refusal === 'counted') {
-    const message = `${by} has approved ${id} before, and each identity counts once.`;
-    return new HeddleError('PERMISSION_DENIED', message, {
-      fix: `Ask ${currentApprovers(approval).join(' or ')} to decide, too.`,
-      details,
-    });
-  }
   const last = decisions.at(-1);
   const decider = last === undefined ? '' : ` by ${last.by}`;
   const state = status === 'rejected' || status === 'approved' ? `is ${status}${decider}` : `is over: ${status}`;
   return new HeddleError('APPROVAL_SETTLED', `The approval ${id} ${state}.`, {
-    fix: `Run \`heddle approvals show ${id}\` to see who decided.`,
-    details: { ...details, ...(last && { by: last.by }) },
+    fix: OVER.includes(status)
+      ? 'Repeat the call to request another approval.'
+      : `Run \`heddle approvals show ${id}\` to see who decided.`,
+    details: { approval: id, status, ...(last && { by: last.by }) },
   });
 }
-
-const currentApprovers = ({ stages }: Approval): readonly string[] => [
-  ...new Set(stages.flatMap(({ approvers }) => approvers)),
-];

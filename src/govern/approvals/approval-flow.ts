@@ -125,7 +125,7 @@ export function approvalFlow(options: ApprovalFlowOptions): ApprovalFlow {
         audit.append({ ...recordOf(), phase: 'outcome', detail: { approval: id, outcome } });
       try {
         const { approval, refusal } = await apply(id, { kind: 'decide', by, verdict, via, note, content });
-        if (refusal) throw refusedDecision(approval, refusal, by.id);
+        if (refusal) throw refusedDecision(approval, refusal, by);
         end(approval.status);
         return approval;
       } catch (thrown) {
@@ -181,7 +181,7 @@ function applier({ box, calls, keys, settings, clock, changed }: ApplierOptions)
 
 /** Returns the record of a step, with the state after it. The records of decisions and calls name who acted. */
 function stepRecord(approval: StoredApproval, at: number) {
-  const { id, status, requestedBy, via, subject, decisions, stages, rule, approvalRule, callId, reason } = approval;
+  const { id, status, requestedBy, via, agent, subject, decisions, stages, rule, approvalRule, callId } = approval;
   return {
     callId: callId ?? id,
     phase: 'outcome' as const,
@@ -191,7 +191,7 @@ function stepRecord(approval: StoredApproval, at: number) {
     name: 'approvals.state',
     detail: {
       ...{ approval: id, outcome: status, tool: subject.name, digest: subject.digest, input: subject.inputDigest },
-      ...{ rule, approvalRule, stages: stages.length, decisions: decisions.length, reason },
+      ...{ rule, approvalRule, stages: stages.length, decisions: decisions.length, reason: approval.reason, agent },
     },
   };
 }

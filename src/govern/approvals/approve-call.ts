@@ -3,15 +3,16 @@ import { approvalEnded } from '../../core/call/approval-ended.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { DecidedCall, Handler, InputResponses, Result, ServerContinuation } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
+import type { ApprovalSubject } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { isSelfApproved } from '../permit.ts';
 import { type PreviewOf, refusedResult } from '../preview-call.ts';
 import { alreadyUsed, cancelledCall, otherCall, unattended, unknownApproval } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
-import { approvalKind, bindingOf, digestOf } from './binding.ts';
+import { approvalKind, bindingOf, digestOf, sentDigest } from './binding.ts';
 import { continueCall, untilEnd, withNewProof } from './continue-call.ts';
-import { approvalForm, verdictIn } from './form.ts';
-import { isKnown } from './identities.ts';
+import { approvalForm, decideByForm, formChoices, verdictIn } from './form.ts';
+import { hasPerson, isKnown } from './identities.ts';
 import { type ApprovingCall, requestApproval, requireNotRejected } from './open-approval.ts';
 import { isDecidedByRequester, planOf } from './plan.ts';
 import { BY_FORM, deciderOf, mayApproveIn, stageProgress } from './stage-progress.ts';
@@ -119,7 +120,8 @@ async function answered(
   sent: InputResponses | undefined,
   approving: ApprovingCall,
 ): Promise<Result> {
-  const verdict = sent && mayDecideByForm(found, approving) ? verdictIn(sent) : undefined;
+  const isOffered = sent && (await formOf(found, approving)) === 'offered';
+  const verdict = isOffered ? verdictIn(sent, formChoices(found, approving)) : undefined;
   if (verdict) await decideByForm(found, verdict, approving);
   return pursue(found.id, approving, { showsForm: false });
 }
@@ -145,9 +147,10 @@ async function requireSameCall(
 ): Promise<void> {
   const { subject, id } = found;
   const { target, input, caller } = call;
-  const isSameRequest =
-    subject.kind === approvalKind(call) && subject.inputDigest === digestOf(input) && found.profile === caller.profile;
-  if (!isSameRequest || subject.name !== target.publicName) throw otherCall(found);
+  const isSameCaller = found.profile === caller.profile && found.agent === caller.agent;
+  const isSameRequest = subject.kind === approvalKind(call) && subject.inputDigest === digestOf(input);
+  if (!isSameRequest || !isSameCaller || subject.name !== target.publicName || sendsOther(subject, call))
+    throw otherCall(found);
   const ended = approvalEnded(found);
   if (ended) throw ended;
   if (found.binding === binding || found.status === 'used') return;
@@ -156,6 +159,10 @@ async function requireSameCall(
   const { approval } = await flow.apply(id, { kind: 'void', reason });
   throw approvalEnded(approval) ?? otherCall(approval);
 }
+
+/** Returns true if a call has other params or another bound `_meta`. A settled approval has no exact ones to compare. */
+const sendsOther = ({ isSanitised, extraParams, meta = {} }: ApprovalSubject, call: DecidedCall): boolean =>
+  !isSanitised && sentDigest(call) !== sentDigest({ input: call.input, meta, ...(extraParams && { extraParams }) });
 
 /** Runs a call that the user approved at the terminal, and settles its approval if one was requested. */
 async function selfApproved(approving: ApprovingCall, found: StoredApproval | undefined): Promise<Result> {
@@ -196,10 +203,11 @@ async function pursue(
   }
   if (approval.status === 'approved') return useApproval(approval, approving);
   if (flow.settings().approvals.unattended) throw unattended(call);
-  const pending = toPending(approval, approving);
+  const form = await formOf(approval, approving);
+  const pending = { ...toPending(approval, approving), ...(form === 'needs-person' && { needsPerson: true as const }) };
   const continuation = { kind: 'approval', id } as const;
-  if (!showsForm || !mayDecideByForm(approval, approving)) return { kind: 'waiting', approval: pending, continuation };
-  const inputRequests = approvalForm(approval, flow.clock());
+  if (!showsForm || form !== 'offered') return { kind: 'waiting', approval: pending, continuation };
+  const inputRequests = approvalForm(approval, { now: flow.clock(), choices: formChoices(approval, approving) });
   return { kind: 'input-required', inputRequests, approval: pending, continuation };
 }
 
@@ -214,30 +222,21 @@ function toPending(approval: StoredApproval, { call, plan }: ApprovingCall): Pen
   };
 }
 
-/** Returns true if the requester may approve by the form of its client. Other front ends ask in their own way. */
-function mayDecideByForm(approval: StoredApproval, { call, plan }: ApprovingCall): boolean {
+/**
+ * Tells whether the form of the client decides: the requester may approve by it, and a person is behind its credential. A
+ * program would answer its own form. Other front ends ask in their own way.
+ */
+async function formOf(
+  approval: StoredApproval,
+  { call, plan, flow }: ApprovingCall,
+): Promise<'offered' | 'needs-person' | undefined> {
   const { caller, capabilities } = call;
-  if (caller.via !== 'gateway' || !capabilities?.form || !plan.client) return false;
+  if (caller.via !== 'gateway' || !capabilities?.form || !plan.client) return undefined;
   const staged = { ...approval, ...plan };
   const stage = plan.stages[stageProgress(staged).stage];
   const hasApproved = approval.decisions.some((one) => deciderOf(one) === approval.principal);
-  return stage !== undefined && !hasApproved && mayApproveIn(staged, stage, { ...caller, via: BY_FORM });
-}
-
-async function decideByForm(
-  { id, status }: StoredApproval,
-  verdict: 'approve' | 'reject',
-  { call, plan, flow }: ApprovingCall,
-): Promise<void> {
-  if (status !== 'pending') return;
-  await flow.apply(id, { kind: 'replan', plan });
-  const note = verdict === 'reject' ? 'Rejected in the form of the client.' : undefined;
-  try {
-    await flow.decide(call.caller, id, { verdict, note, via: BY_FORM });
-  } catch (thrown) {
-    // Another decision was faster: the call goes on with it.
-    if (!HeddleError.is(thrown) || thrown.code !== 'APPROVAL_SETTLED') throw thrown;
-  }
+  if (!stage || hasApproved || !mayApproveIn(staged, stage, { ...caller, via: BY_FORM })) return undefined;
+  return hasPerson(await flow.identities(), caller) ? 'offered' : 'needs-person';
 }
 
 /** Marks an approval as used, then runs its call. Only one call can do that. */

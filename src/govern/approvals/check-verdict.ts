@@ -17,7 +17,7 @@ const MAX_ARGUMENT_CHARS = 1000;
 const MAX_USES = 1_000_000;
 const MAX_UNTIL_MS = 31_536_000_000;
 const FIELDS: readonly string[] = ['verdict', 'note', 'standing', 'content'];
-const STANDING_FIELDS: readonly string[] = ['session', 'untilMs', 'uses', 'arguments'];
+const STANDING_FIELDS: readonly string[] = ['session', 'untilMs', 'uses', 'arguments', 'exactly'];
 
 /** Checks a decision from outside. Throws INPUT_INVALID for unknown fields, a long note or a rejection without one. */
 export function checkVerdict(given: unknown): CheckedVerdict {
@@ -47,8 +47,9 @@ function contentOf(content: unknown): Pick<CheckedVerdict, 'content'> {
 function checkStanding(given: unknown): StandingWish {
   if (!isObject(given)) throw invalid('`standing` has to be an object');
   requireFields(given, STANDING_FIELDS);
-  const { session, untilMs, uses, arguments: globs } = given;
+  const { session, untilMs, uses, arguments: globs, exactly } = given;
   if (session !== undefined && typeof session !== 'boolean') throw invalid('`session` has to be true or false');
+  if (exactly !== undefined && typeof exactly !== 'boolean') throw invalid('`exactly` has to be true or false');
   const until = wholeNumber('untilMs', untilMs, MAX_UNTIL_MS);
   const left = wholeNumber('uses', uses, MAX_USES);
   return {
@@ -56,6 +57,7 @@ function checkStanding(given: unknown): StandingWish {
     ...(until !== undefined && { untilMs: until }),
     ...(left !== undefined && { uses: left }),
     ...(globs !== undefined && { arguments: checkArguments(globs) }),
+    ...(exactly === true && { exactly }),
   };
 }
 

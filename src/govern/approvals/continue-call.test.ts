@@ -69,6 +69,17 @@ describe.each([UPSTREAM, CALL_AGAIN])('the proof of an approval in a continuatio
     expect(bench.reached.length + other.reached.length).toBe(2);
   });
 
+  verifies('G7', 'does not cover another `_meta` or other params than the approved ones', async () => {
+    const bench = await approvalBench();
+    const call = await unfinished(bench, asking(continuation));
+    for (const other of [{ meta: { command: 'rm' } }, { extraParams: { force: true } }]) {
+      await expect(bench.send({ ...call, ...other })).rejects.toMatchObject(REFUSED);
+    }
+    expect(bench.reached).toHaveLength(1);
+    bench.invoke = async () => text('done');
+    await expect(bench.send({ ...call, meta: { traceparent: 'a' } })).resolves.toMatchObject({ kind: 'complete' });
+  });
+
   verifies('G7', 'runs nothing while the store cannot tell whether it was used', async () => {
     const bench = await approvalBench();
     const call = await unfinished(bench, asking(continuation));

@@ -7,7 +7,7 @@ import { isObject } from '../../core/json.ts';
 import type { IssuedProof } from '../../store/approvals/call-book.ts';
 import { cannotRequest } from './approval-errors.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
-import { digestOf } from './binding.ts';
+import { sentDigest } from './binding.ts';
 import { isApprovalId } from './next-approval.ts';
 import { isDecidedByRequester, planOf } from './plan.ts';
 
@@ -48,9 +48,9 @@ async function isProven(
   proof: ApprovalProof,
   { calls }: ApprovalFlow,
 ): Promise<boolean> {
-  const { continuation, input } = call;
+  const { continuation } = call;
   // A continuation of a task sends no arguments: the server has them.
-  if (continuation.kind !== 'task' && proof.digest !== digestOf(input)) return false;
+  if (continuation.kind !== 'task' && proof.digest !== sentDigest(call)) return false;
   const issued = toIssued(call, proof);
   return isSentAgain(continuation) ? calls.use(issued) : calls.isIssued(issued);
 }
@@ -112,7 +112,7 @@ export async function untilEnd(
 /** Issues the proof of the next continuation, so that the call needs no second approval. It is good for one use. */
 export async function withNewProof(result: Result, { id, call, flow }: ApprovedRun): Promise<Result> {
   if (result.kind === 'complete' || result.continuation.kind === 'approval') return result;
-  const proof = { id, digest: digestOf(call.input), nonce: randomBytes(NONCE_BYTES).toString('base64url') };
+  const proof = { id, digest: sentDigest(call), nonce: randomBytes(NONCE_BYTES).toString('base64url') };
   try {
     await flow.calls.issue(toIssued(call, proof), flow.clock());
   } catch (cause) {

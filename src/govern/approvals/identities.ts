@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/schema/schema.ts';
-import { ROLES } from '../../core/call/caller.ts';
-import type { Role } from '../../core/call.ts';
+import { isNamedByProgram, ROLES } from '../../core/call/caller.ts';
+import type { Caller, Role } from '../../core/call.ts';
 import type { ApprovalStage } from '../../core/records/approval.ts';
 import type { ApiKeyBook } from '../../store/api-key-book.ts';
 import { type Approver, type CountsStill, isApproverIn, isOwnerName } from './stage-progress.ts';
@@ -18,14 +18,17 @@ export interface Identities {
 interface KnownIdentity extends Approver {
   /** Absent for a key of the configuration. */
   readonly createdAt?: number;
+  readonly person?: true | undefined;
 }
 
 /** Reads the identities that exist now. */
 export async function readIdentities(keys: ApiKeyBook, { gateway }: Pick<Settings, 'gateway'>): Promise<Identities> {
   const { auth, apiKeys } = gateway;
-  const configured = apiKeys.map(({ name, roles }): KnownIdentity => ({ id: KEY_PREFIX + name, roles }));
+  const configured = apiKeys.map(
+    ({ name, roles, person }): KnownIdentity => ({ id: KEY_PREFIX + name, roles, person }),
+  );
   const stored = (await keys.all()).map(
-    ({ name, roles, createdAt }): KnownIdentity => ({ id: KEY_PREFIX + name, roles, createdAt }),
+    ({ name, roles, createdAt, person }): KnownIdentity => ({ id: KEY_PREFIX + name, roles, createdAt, person }),
   );
   const tokens = auth === undefined || auth === 'none' ? undefined : auth;
   const mapped = Object.values(tokens?.scopes ?? {});
@@ -39,6 +42,10 @@ export async function readIdentities(keys: ApiKeyBook, { gateway }: Pick<Setting
 
 /** Returns false for a key that was revoked. */
 export const isKnown = ({ keys }: Identities, id: string): boolean => !id.startsWith(KEY_PREFIX) || keys.has(id);
+
+/** Returns true if a person is behind the credential of a caller. A key may have been revoked since it was checked. */
+export const hasPerson = ({ keys }: Identities, { person }: Pick<Caller, 'person'>): boolean =>
+  person !== undefined && (!person.startsWith(KEY_PREFIX) || keys.get(person)?.person === true);
 
 /**
  * Returns the test whether a decision still counts. Its key exists, is not another one of the same name that was created
@@ -67,11 +74,13 @@ const OWNER: Approver = { id: 'owner', roles: ['owner'] };
 
 /**
  * Returns the index of the first stage that the existing identities cannot complete, each counting once; undefined if all
- * can be completed. An issuer of tokens has any number of subjects.
+ * can be completed. An issuer of tokens has any number of subjects. Programs may name any approver that a rule lists.
  */
 export function impossibleStage({ stages, except }: Satisfiable, identities: Identities): number | undefined {
   const known = [OWNER, ...identities.keys.values()].filter(({ id }) => id !== except);
-  const named = stages.flatMap(({ approvers }) => approvers.filter((one) => isSubject(one, identities)));
+  const named = stages.flatMap(({ approvers }) =>
+    approvers.filter((one) => isSubject(one, identities) || isNamedByProgram(one)),
+  );
   const subjects = [...new Set(named)].filter((id) => id !== except);
   const all: readonly Approver[] = [...known, ...subjects.map((id) => ({ id, roles: [] }))];
   // The stage that each identity is assigned to: a bipartite matching, extended one decision at a time.

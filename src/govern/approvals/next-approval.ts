@@ -175,12 +175,13 @@ const settled = (approval: StoredApproval, status: ApprovalStatus, now: number):
 /** Returns a subject without exact arguments. */
 export function sanitisedSubject(subject: ApprovalSubject): ApprovalSubject {
   if (subject.isSanitised) return subject;
-  const { arguments: sent, extraParams, changedByHooks, inputResponses: _, preview: __, ...rest } = subject;
+  const { arguments: sent, extraParams, meta, changedByHooks, inputResponses: _, preview: __, ...rest } = subject;
   return {
     ...rest,
     arguments: isObject(sent) ? sanitised(sent) : null,
     isSanitised: true,
     ...(extraParams && { extraParams: toObject(extraParams) }),
+    ...(meta && { meta: toObject(meta) }),
     ...(changedByHooks && { changedByHooks: toObject(changedByHooks) }),
   };
 }

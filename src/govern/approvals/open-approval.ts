@@ -94,12 +94,16 @@ function requireNoRejection(latest: StoredApproval | undefined, now: number): vo
 /** Throws APPROVAL_REQUIRED if no approval can be requested for a call. */
 async function requirePossible(approving: ApprovingCall): Promise<void> {
   const { call, plan, flow, inputResponses } = approving;
-  const { kind, target, caller, input, extraParams = null } = call;
+  const { kind, target, caller, input, extraParams = null, meta } = call;
   if (flow.settings().approvals.unattended) throw unattended(call);
   if (kind === 'completion') throw cannotRequest(call, 'A completion requests no approval.');
-  const sent = canonicalJson([input, extraParams, (inputResponses as JsonObject | undefined) ?? null]);
+  const sent = canonicalJson([input, extraParams, meta, (inputResponses as JsonObject | undefined) ?? null]);
   if (Buffer.byteLength(sent) > MAX_ARGUMENT_BYTES) {
-    throw cannotRequest(call, `Its arguments are larger than ${MAX_ARGUMENT_BYTES / 1024} KB.`, 'Send less at once.');
+    throw cannotRequest(
+      call,
+      `Its arguments and \`_meta\` are larger than ${MAX_ARGUMENT_BYTES / 1024} KB.`,
+      'Send less at once.',
+    );
   }
   const except = excludedBy(plan, caller);
   const stage = impossibleStage({ ...plan, ...(except !== undefined && { except }) }, await flow.identities());

@@ -73,10 +73,6 @@ export const isDecidedByRequester = (
 ): boolean =>
   !plan.notRequester && decisionsNeeded(plan) === 1 && plan.stages.every((stage) => isApproverIn(stage, requester));
 
-/** Returns true if a form of the requester's client can complete the approval. Without a rule any requester can. */
-export const isDecidedByForm = (plan: ApprovalPlan, requester: Approver): boolean =>
-  plan.client && (plan.approvalRule === undefined || isDecidedByRequester(plan, requester));
-
 /** The principal that a plan excludes from deciding. */
 export const excludedBy = ({ notRequester }: ApprovalPlan, requester: Approver): string | undefined =>
   notRequester ? vaultPrincipal(requester) : undefined;

@@ -1,3 +1,4 @@
+import { callerName } from '../../core/call/caller.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller } from '../../core/call.ts';
 import type { ApprovalDecision, ApprovalStage } from '../../core/records/approval.ts';
@@ -12,7 +13,7 @@ export type CountsStill = (decision: Pick<ApprovalDecision, 'by' | 'at'> & Parti
 /** The fields of an approval that tell who may approve. */
 export type StagedApproval = Pick<
   StoredApproval,
-  'stages' | 'notRequester' | 'approvalRule' | 'principal' | 'decisions'
+  'stages' | 'notRequester' | 'approvalRule' | 'principal' | 'agent' | 'decisions'
 >;
 
 /** The channel of a decision that the requester made in the form of its client. */
@@ -50,13 +51,21 @@ export function stageProgress(approval: StagedApproval, countsStill: CountsStill
   return { stage: approval.stages.length, counted };
 }
 
+/** The agent that requested an approval. */
+type RequestingAgent = Partial<Pick<StagedApproval, 'agent'>>;
+
+/** Returns true for an approver with the name of the agent that requested the approval: it is the requester. */
+const isAgentOf = ({ agent }: RequestingAgent, { id }: Approver): boolean =>
+  agent !== undefined && id === callerName({ id: 'library', agent });
+
 /** Returns true if an identity is one of the approvers of a stage, and the rule does not exclude it as the requester. */
 export function mayApproveIn(
-  { notRequester, approvalRule, principal }: Pick<StagedApproval, 'notRequester' | 'approvalRule' | 'principal'>,
+  requested: Pick<StagedApproval, 'notRequester' | 'approvalRule' | 'principal'> & RequestingAgent,
   stage: ApprovalStage,
   identity: Approver & { readonly via?: string },
 ): boolean {
-  const isRequester = vaultPrincipal(identity) === principal;
+  const { notRequester, approvalRule, principal } = requested;
+  const isRequester = vaultPrincipal(identity) === principal || isAgentOf(requested, identity);
   if (isRequester && notRequester) return false;
   // Without a rule the requester may approve by the form of its client.
   if (isRequester && approvalRule === undefined && identity.via === BY_FORM) return true;

@@ -6,13 +6,14 @@ import { isObject } from '../../core/json.ts';
 import type { StandingApproval, StandingWish } from '../../core/records/approval.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import type { StoredStanding } from '../../store/approvals/standing-book.ts';
+import { sanitised } from '../sanitise.ts';
 import type { ApprovalFlow } from './approval-flow.ts';
-import { type StandingScope, standingBinding, standingScope } from './binding.ts';
+import { type StandingScope, standingBinding, standingBindings } from './binding.ts';
 import { countsWith, type Identities } from './identities.ts';
 import { nextApproval } from './next-approval.ts';
 import type { ApprovingCall } from './open-approval.ts';
 import { mayApproveIn } from './stage-progress.ts';
-import { configuredStanding, hasMatchingArguments, isUsable, settlesCall, unexpired } from './standing.ts';
+import { configuredStanding, hasMatchingArguments, isExact, isUsable, settlesCall, unexpired } from './standing.ts';
 import { newApprovalId } from './subject.ts';
 
 /**
@@ -25,7 +26,7 @@ export async function useStanding(
 ): Promise<StandingApproval | undefined> {
   if (!plan.allowsStanding || call.kind === 'completion') return undefined;
   const { target, caller, input } = call;
-  const binding = () => standingBinding(standingScope(call), flow.signatureOf);
+  const binding = standingBindings(call, flow.signatureOf);
   const candidate = { target, caller, input, binding, groups: flow.groups() };
   const settles = (one: StandingApproval) => settlesCall(one, candidate, flow.clock());
   const configured = configuredStanding(flow.settings().approvals.standing).find(settles);
@@ -49,9 +50,10 @@ export async function useStanding(
   return undefined;
 }
 
-const scopeOfApproval = ({ subject, profile, principal }: StoredApproval): StandingScope => ({
+const scopeOfApproval = ({ subject, profile, agent, principal }: StoredApproval): StandingScope => ({
   ...subject,
   profile,
+  agent,
   principal,
 });
 
@@ -64,7 +66,8 @@ function isStillGranted(one: StandingApproval, { call, plan, identities }: Grant
   const { approvedBy, approverRoles: roles = [], createdAt: at } = one;
   const counts = countsWith(identities);
   const [stage] = plan.stages;
-  const staged = { ...plan, principal: vaultPrincipal(call.caller) };
+  const { agent } = call.caller;
+  const staged = { ...plan, principal: vaultPrincipal(call.caller), ...(agent !== undefined && { agent }) };
   return (
     counts({ by: approvedBy, at, roles }) &&
     counts({ by: call.caller.id, at }) &&
@@ -73,19 +76,23 @@ function isStillGranted(one: StandingApproval, { call, plan, identities }: Grant
   );
 }
 
-const MAX_PENDING = 10_000;
+/** More than one caller may have open. */
+const MAX_PENDING = 100;
 
 /** Approves the pending approvals that a new standing approval covers and completes. Each counts as one use. */
 async function settlePending(
   flow: ApprovalFlow,
-  standing: StandingApproval,
+  standing: StandingApproval & { readonly caller: string },
   approver: Caller,
 ): Promise<readonly string[]> {
-  const pending = await flow.box.list({ statuses: ['pending'], limit: MAX_PENDING });
+  const { tool: name, caller: principal } = standing;
+  const pending = await flow.box.list({ statuses: ['pending'], principal, name, limit: MAX_PENDING });
   const via = `standing ${standing.id}`;
   const settled: string[] = [];
-  for (const approval of pending.toReversed()) {
-    if (!covers(standing, approval, flow) || !completes(approval, { approver, via, now: flow.clock() })) continue;
+  for (const { id } of pending.toReversed()) {
+    const approval = await flow.box.get(id); // A list cuts exact arguments.
+    if (!approval || !covers(standing, approval, flow) || !completes(approval, { approver, via, now: flow.clock() }))
+      continue;
     if (!(await flow.standing.use(standing.id))) break;
     const decided = await flow.decide(approver, approval.id, { verdict: 'approve', via }).catch(() => undefined);
     if (decided?.status === 'approved') settled.push(approval.id);
@@ -108,7 +115,8 @@ function covers(standing: StandingApproval, approval: StoredApproval, { clock, s
     allowsStanding &&
     isUsable(standing, clock()) &&
     standing.tool === subject.name &&
-    standing.binding === standingBinding(scopeOfApproval(approval), signatureOf) &&
+    standing.binding ===
+      standingBinding(scopeOfApproval(approval), signatureOf, isExact(standing) ? subject.arguments : undefined) &&
     (standing.session === undefined || standing.session === session) &&
     isObject(subject.arguments) &&
     hasMatchingArguments(standing, subject.arguments)
@@ -142,19 +150,22 @@ export interface AddedStanding {
 /** Stores a standing approval for the requester and the exact tool, then settles what it covers. */
 export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: NewStanding): Promise<AddedStanding> {
   const now = flow.clock();
-  const { subject, principal, session, profile } = approval;
-  const standing: StoredStanding = {
+  const { subject, principal, session, profile, agent } = approval;
+  const exactly = wish.exactly ? subject.arguments : undefined;
+  const standing: StoredStanding & { readonly caller: string } = {
     id: newApprovalId('st'),
     tool: subject.name,
     caller: principal,
     arguments: wish.arguments ?? {},
     digest: subject.digest,
-    binding: standingBinding(scopeOfApproval(approval), flow.signatureOf),
+    binding: standingBinding(scopeOfApproval(approval), flow.signatureOf, exactly),
     approvedBy: by.id,
     approverRoles: by.roles,
     createdAt: now,
     from: 'store',
     ...(profile !== undefined && { profile }),
+    ...(agent !== undefined && { agent }),
+    ...(exactly !== undefined && { exactly: isObject(exactly) ? sanitised(exactly) : null }),
     ...(wish.session && session !== undefined && { session }),
     ...(wish.untilMs !== undefined && { expiresAt: now + wish.untilMs }),
     ...(wish.uses !== undefined && { usesLeft: wish.uses }),
@@ -166,7 +177,7 @@ export async function addStanding(flow: ApprovalFlow, { by, approval, wish }: Ne
     caller: by.id,
     via: by.via,
     name: 'approvals.standing.add',
-    detail: { standing: standing.id, approval: approval.id, tool: standing.tool, for: principal, ...wish },
+    detail: { standing: standing.id, approval: approval.id, tool: standing.tool, for: principal, agent, ...wish },
   });
   await flow.standing.add(standing);
   return { standing, settled: await settlePending(flow, standing, by) };

@@ -11,13 +11,14 @@ async function stand(
   bench: Bench,
   wish: Parameters<typeof requireStandingPossible>[1],
   input: JsonObject = { path: 'reports/a' },
+  meta: JsonObject = {},
 ) {
-  const id = approvalIdOf(await bench.send({ input }));
+  const id = approvalIdOf(await bench.send({ input, meta }));
   const approval = await bench.store.approvals.get(id);
   if (!approval) throw new Error('It is gone.');
   requireStandingPossible(approval, wish);
   await bench.flow.decide(ops, id, { verdict: 'approve' });
-  await bench.send({ input });
+  await bench.send({ input, meta });
   return (await addStanding(bench.flow, { by: ops, approval, wish })).standing;
 }
 
@@ -45,6 +46,44 @@ describe('a standing approval', () => {
     await Promise.allSettled(Array.from({ length: 4 }, again));
     expect(bench.reached.length - before).toBe(1);
     expect((await bench.flow.standing.all()).find((standing) => standing.id === 'st_1')).toMatchObject({ usesLeft: 4 });
+  });
+
+  verifies('G6', 'covers calls with the `_meta` that it was given for, whatever their ids', async () => {
+    const bench = await approvalBench();
+    const meta = { command: 'ls', 'claudecode/toolUseId': 'a' };
+    const waiting = approvalIdOf(await bench.send({ id: 'w', input: { path: 'reports/w' }, meta: { command: 'rm' } }));
+    await stand(bench, {}, { path: 'reports/a' }, meta);
+    expect(await bench.flow.box.get(waiting)).toMatchObject({ status: 'pending' });
+    const input = { path: 'reports/b' };
+    const again = { command: 'ls', 'claudecode/toolUseId': 'b', traceparent: 'c' };
+    await expect(bench.send({ input, meta: again })).resolves.toEqual(text('done'));
+    for (const other of [{}, { command: 'rm' }, { ...meta, extra: 1 }, { ...meta, 'claudecode/toolUseId': 1 }]) {
+      expect((await bench.send({ input, meta: other })).kind).toBe('waiting');
+    }
+  });
+
+  verifies('G6', 'is compared with a call by bindings that are computed once, however many are stored', async () => {
+    const bench = await approvalBench();
+    let read = 0;
+    Object.defineProperty(bench, 'signature', {
+      get() {
+        read++;
+        return 's';
+      },
+    });
+    const readBy = async (path: string) => {
+      read = 0;
+      expect((await bench.send({ input: { path } })).kind).toBe('waiting');
+      return read;
+    };
+    const standInBothWays = async (path: string) => {
+      await stand(bench, { exactly: true }, { path });
+      await stand(bench, { arguments: { path } }, { path, more: 1 });
+    };
+    await standInBothWays('a');
+    const withTwo = await readBy('x');
+    for (const path of ['b', 'c', 'd']) await standInBothWays(path);
+    expect(await readBy('y')).toBe(withTwo);
   });
 
   verifies('G6', 'settles matching calls of its requester and tool, and no others', async () => {

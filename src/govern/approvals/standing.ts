@@ -13,8 +13,8 @@ export interface StandingCandidate {
   readonly target: Target;
   readonly caller: Caller;
   readonly input: JsonObject;
-  /** Its `standingBinding`, computed for a stored one only. */
-  readonly binding: () => string;
+  /** Its `standingBindings`, computed for a stored one only, with the arguments if the stored one covers no others. */
+  readonly binding: (withArguments: boolean) => string;
   /** The names of all configured servers and pools. */
   readonly groups?: ReadonlySet<string> | undefined;
 }
@@ -61,6 +61,9 @@ export async function unexpired({
   return all.filter((one) => !isOver(one));
 }
 
+/** Returns true if a standing approval covers calls with the same arguments alone. */
+export const isExact = ({ exactly }: StandingApproval): boolean => exactly !== undefined;
+
 /** Returns true if a standing approval settles a call now. */
 export function settlesCall(standing: KnownStanding, candidate: StandingCandidate, now: number): boolean {
   const { target, caller, input, groups } = candidate;
@@ -69,7 +72,7 @@ export function settlesCall(standing: KnownStanding, candidate: StandingCandidat
   // A stored one names its tool exactly, and its binding covers all of it.
   const isOfTool =
     from === 'store'
-      ? tool === target.publicName && standing.binding === candidate.binding()
+      ? tool === target.publicName && standing.binding === candidate.binding(isExact(standing))
       : allowsTools([tool], target, groups);
   return isOfTool && hasMatchingArguments(standing, input);
 }

@@ -50,13 +50,14 @@ export function newApproval(call: DecidedCall, options: NewApproval): StoredAppr
     version: 1,
     ...(approvalRule !== undefined && { approvalRule }),
     ...(caller.profile !== undefined && { profile: caller.profile }),
+    ...(caller.agent !== undefined && { agent: caller.agent }),
     ...(caller.session !== undefined && { session: caller.session }),
     ...(earlierCall !== undefined && { earlierCall }),
   };
 }
 
 function subjectOf(call: DecidedCall, { inputResponses, fileOf, preview }: NewApproval): ApprovalSubject {
-  const { target, input, extraParams, hooked, fence } = call;
+  const { target, input, extraParams, meta, hooked, fence } = call;
   const { description } = target.definition;
   const located = target.servers.flatMap((server) => {
     const file = fileOf(server);
@@ -68,6 +69,7 @@ function subjectOf(call: DecidedCall, { inputResponses, fileOf, preview }: NewAp
     servers: target.servers,
     digest: target.digest,
     riskLevel: target.facts.riskLevel,
+    ...(target.facts.destructive && { isDestructive: true }),
     arguments: input,
     inputDigest: digestOf(input),
     ...(fence && { run: { id: fence.run, path: fence.path } }),
@@ -75,8 +77,10 @@ function subjectOf(call: DecidedCall, { inputResponses, fileOf, preview }: NewAp
     ...(located.length > 0 && { files: Object.fromEntries(located) }),
     ...(target.facts.requires && { requires: target.facts.requires }),
     ...(extraParams && { extraParams }),
+    ...(Object.keys(meta).length > 0 && { meta }),
     ...(inputResponses && { inputResponses }),
     ...(hooked?.original && { changedByHooks: hooked.original }),
+    ...(target.facts.approval === 'always' && { alwaysAsks: true }),
     ...(preview && { preview }),
   };
 }

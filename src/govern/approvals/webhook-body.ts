@@ -1,15 +1,16 @@
 import type { Json, JsonObject } from '../../core/call.ts';
-import { cutAndEscape, cutText } from '../../core/text/cut-text.ts';
-import { redactText } from '../../core/text/redact-text.ts';
+import { cutAndEscape } from '../../core/text/cut-text.ts';
+import { redactBeginning } from '../../core/text/redact-text.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { sanitised } from '../sanitise.ts';
 
 const MAX_DESCRIPTION_CHARS = 2000;
+const MAX_SEARCHED_CHARS = 2 * MAX_DESCRIPTION_CHARS;
 
 /** Returns the JSON that the webhook gets: no exact arguments, and nothing that only the store needs. */
 export function webhookBody(approval: StoredApproval, now: number): string {
-  const { id, subject, requestedBy, via, profile, requestedAt, expiresAt, reasons, rule, approvalRule, stages } =
-    approval;
+  const { id, subject, requestedBy, via, profile, agent, requestedAt, expiresAt, reasons, rule } = approval;
+  const { approvalRule, stages } = approval;
   const {
     kind,
     name,
@@ -19,6 +20,7 @@ export function webhookBody(approval: StoredApproval, now: number): string {
     requires,
     arguments: input,
     extraParams,
+    meta,
     changedByHooks,
     preview,
   } = subject;
@@ -35,11 +37,13 @@ export function webhookBody(approval: StoredApproval, now: number): string {
       ...(requires && { requires }),
       arguments: cleaned(input),
       ...(extraParams && { extraParams: cleaned(extraParams) }),
+      ...(meta && { meta: cleaned(meta) }),
       ...(changedByHooks && { changedByHooks: cleaned(changedByHooks) }),
-      ...(preview && { preview: shown(redactText(cutText(preview.join('\n'), 2 * MAX_DESCRIPTION_CHARS))) }),
+      ...(preview && { preview: shownPreview(preview.join('\n')) }),
       requestedBy: shown(requestedBy),
       via,
       ...(profile !== undefined && { profile }),
+      ...(agent !== undefined && { agent }),
       requestedAt: new Date(requestedAt).toISOString(),
       expiresAt: new Date(expiresAt).toISOString(),
       reasons: reasons.map(shown),
@@ -49,6 +53,11 @@ export function webhookBody(approval: StoredApproval, now: number): string {
     },
     decide: `heddle approvals show ${id}`,
   });
+}
+
+function shownPreview(text: string): string {
+  const clean = redactBeginning(text, MAX_SEARCHED_CHARS);
+  return shown(text.length > MAX_SEARCHED_CHARS ? `${clean}… [cut]` : clean);
 }
 
 const shown = (text: string) => cutAndEscape(text, MAX_DESCRIPTION_CHARS);

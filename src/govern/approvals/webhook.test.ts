@@ -10,6 +10,7 @@ import type { Timer } from '../../core/time.ts';
 import type { StoredApproval } from '../../store/approval-box.ts';
 import { type RealStore, realStore } from '../fixtures.ts';
 import { approvalWebhook } from './webhook.ts';
+import { webhookBody } from './webhook-body.ts';
 
 const LIMITS = { perPrincipal: 50, total: 10_000 };
 const SECRET = 'webhook-secret-marker';
@@ -178,4 +179,12 @@ verifies('G7', 'sends a new approval though the receiver refuses the twenty olde
   webhook.send();
   await until('the new one was sent', () => received.some(({ body }) => body.includes('ap_good')));
   await webhook.close();
+});
+
+verifies('G7', 'sends no secret that is cut where the search for secrets in a preview ends', () => {
+  const jwt = `eyJ${'a'.repeat(2000)}.${'b'.repeat(1980)}.c`;
+  const { subject, ...rest } = approvalOf('a1');
+  const preview = [`${jwt} sk-ant-REALKEY1234567890abcdef`];
+  const body = JSON.parse(webhookBody({ ...rest, subject: { ...subject, preview } }, 1_000));
+  expect(body.approval.preview).toBe('[REDACTED]… [cut]');
 });

@@ -80,6 +80,7 @@ function record(
       hook: hook.name,
       effect,
       reason,
+      ...(caller.agent !== undefined && { agent: caller.agent }),
       ...(changed && { changes: true }),
       ...(stderr !== undefined && { stderr }),
     },
@@ -88,13 +89,17 @@ function record(
 
 /** Returns the part of a call that hooks get. */
 function toHookedCall({ id, kind, target, caller, input }: ResolvedCall): HookedCall {
-  const { id: callerId, roles, via, profile } = caller;
+  const { id: callerId, roles, via, profile, agent } = caller;
   return {
     id,
     kind,
     name: target.publicName,
     servers: target.servers,
-    caller: { id: callerId, roles, via, ...(profile !== undefined && { profile }) },
+    caller: {
+      ...{ id: callerId, roles, via },
+      ...(profile !== undefined && { profile }),
+      ...(agent !== undefined && { agent }),
+    },
     arguments: input,
   };
 }

@@ -11,6 +11,8 @@ import type { ConfiguredHook, Hook, HookParts } from './hook.ts';
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_STDERR_CHARS = 500;
+// The name or the first line of a secret may be far before the shown part.
+const MAX_SEARCHED_CHARS = 16_384;
 const OK = { least: 200, most: 299 };
 
 /** The output of a hook: its parsed JSON, or the reason why there is none. */
@@ -69,7 +71,7 @@ async function runProgram(
   const request = { command, args, env: childEnvironment(env, {}), cwd: cwd(), input, ...limits };
   const result = await runCommand(request, watchdog);
   if (result.kind === 'ended') return parsed(result.stdout, 'printed');
-  const end = redactText(result.stderr.trim()).slice(-MAX_STDERR_CHARS);
+  const end = redactText(result.stderr.slice(-MAX_SEARCHED_CHARS).trim()).slice(-MAX_STDERR_CHARS);
   const shown = oneLine(end);
   const stderr = shown.slice(-MAX_STDERR_CHARS);
   return { failure: result.reason, ...(stderr !== '' && { stderr }) };

@@ -73,6 +73,7 @@ function toAsking(
     ...rest,
     id: `${call.id}-sampling`, // Equal for concurrent polls of a task.
     parent: call.id,
+    meta: {}, // The server has that of the call; that of a poll reaches no server.
     input: { [method]: params },
     decision: { effect: 'ask', rule: 'sampling.permission', reason, ...(taint && { taint }) },
     sampling: { server, ...(isTask && { task: { id: continuation.taskId, key } }) },

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/schema/schema.ts';
+import { isNamedByProgram } from '../../core/call/caller.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { BudgetPeriod, BudgetStatus } from '../../core/records/budget.ts';
 import type { Clock } from '../../core/time.ts';
@@ -30,10 +31,10 @@ export const BUDGET_PERIODS = Object.keys(TEXT_LENGTH) as readonly BudgetPeriod[
 /** Returns the principal of a name in `budgets.callers`. The user of this machine has one budget under all names. */
 export const budgetPrincipal = (name: string): string => vaultPrincipal({ id: name, roles: ['owner'] });
 
-/** Returns the budget of a principal: its own, else the one of each caller. */
+/** Returns the budget of a principal: its own, else the one of each caller. An agent has only one of its own. */
 export function limitsFor({ perCaller, callers }: BudgetSettings, principal: string): BudgetLimits | undefined {
   if (Object.hasOwn(callers, principal)) return callers[principal];
-  if (principal !== OWNER_PRINCIPAL) return perCaller;
+  if (principal !== OWNER_PRINCIPAL) return isNamedByProgram(principal) ? undefined : perCaller;
   const own = Object.keys(callers).find((name) => budgetPrincipal(name) === OWNER_PRINCIPAL);
   return own === undefined ? perCaller : callers[own];
 }

@@ -172,3 +172,38 @@ verifies('G5', 'refuses calls that cost something while the store cannot be read
   expect(await outcome()).toBe('STORE_UNAVAILABLE');
   expect(await outcome(aCall())).toBe('ok');
 });
+
+verifies('G5', 'charges the call of an agent to the agent and to its program, or to neither', async () => {
+  const program = { id: 'library', roles: ['owner'], via: 'library' } as const;
+  const callers = { library: { day: 3 }, 'library/planner': { day: 1 } };
+  const { outcome, store } = await budgeted({ perCaller: { day: 2 }, callers });
+  const spent = async () =>
+    Object.fromEntries((await store.spending.all(['day 2026-11-17'])).map(({ caller, amount }) => [caller, amount]));
+  const by = (agent: string) => priced(1, { caller: { ...program, agent } });
+  expect([await outcome(by('planner')), await outcome(by('planner'))]).toEqual(['ok', 'BUDGET_EXCEEDED']);
+  expect(await spent()).toEqual({ owner: 1, 'library/planner': 1 });
+  expect([await outcome(by('writer')), await outcome(by('writer'))]).toEqual(['ok', 'ok']);
+  expect(await outcome(by('writer'))).toBe('BUDGET_EXCEEDED');
+  expect(await spent()).toEqual({ owner: 3, 'library/planner': 1 });
+});
+
+verifies(
+  'G5',
+  'gives the cost back to the program if another process has used up the budget of its agent',
+  async () => {
+    const store = await realStore();
+    const callers = { library: { day: 3 }, 'library/planner': { day: 1 } };
+    await store.spending.reserve('library/planner', 1, [{ window: 'day 2026-11-17', limit: 1 }]);
+    const stage = budget({
+      settings: () => ({ callers, warnAt: 0.8 }),
+      spending: { ...store.spending, spent: async () => [] },
+      clock: () => NINE,
+      onWarning: () => undefined,
+    });
+    const opened = recordIntent(store.audit);
+    const call = priced(1, { caller: { id: 'library', roles: ['owner'], via: 'library', agent: 'planner' } });
+    const run = stage(call, (sent) => opened(sent as DecidedCall, async () => text('done')));
+    await expect(run).rejects.toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    expect(await store.spending.spent('owner', ['day 2026-11-17'])).toMatchObject([{ amount: 0 }]);
+  },
+);

@@ -1,6 +1,7 @@
+import { callerName } from '../../core/call/caller.ts';
 import { isRepeatable } from '../../core/call/repeatable.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
-import type { Handler, ResolvedCall, Result } from '../../core/call.ts';
+import type { Caller, Handler, ResolvedCall, Result } from '../../core/call.ts';
 import type { ErrorCode } from '../../core/error-codes.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Spending } from '../../store/approvals/spending-book.ts';
@@ -19,7 +20,7 @@ interface Reservation {
 
 /** Opens the budgets. Calls that have not written their cost yet count in this process only. */
 export function openBudgets(options: BudgetOptions): Budgets {
-  const { settings, spending, clock, onWarning } = options;
+  const { spending, clock } = options;
   const reserved = new Map<string, number>();
 
   function hold(principal: string, cost: number): void {
@@ -42,13 +43,7 @@ export function openBudgets(options: BudgetOptions): Budgets {
     const { refusedBy, spent } = await spending.reserve(principal, cost, windows);
     const over = windows.find(({ window }) => window === refusedBy);
     if (over) throw exceeded(reservation, over, amountIn(spent, over), clock());
-    for (const window of windows) warnIfReached(window, principal, cost, amountIn(spent, window));
-  }
-
-  function warnIfReached({ period, limit, resetsAt }: BudgetWindow, caller: string, cost: number, spent: number): void {
-    const from = settings().warnAt * limit;
-    if (spent < from || spent - cost >= from) return;
-    onWarning({ caller, period, spent, limit, left: Math.max(0, limit - spent), resetsAt });
+    for (const window of windows) warnIfReached(options, { principal, cost, window, spent: amountIn(spent, window) });
   }
 
   /** A release that cannot be written leaves the cost spent: a budget is never exceeded by a failure. */
@@ -56,39 +51,69 @@ export function openBudgets(options: BudgetOptions): Budgets {
     await spending.reserve(principal, -cost, windows).catch(() => undefined);
   }
 
+  /** Runs a call within one budget. `call.charge` is that of the program whose agent makes the call. */
+  async function within(reservation: Reservation, call: ResolvedCall, next: Handler<ResolvedCall>): Promise<Result> {
+    const { principal, cost } = reservation;
+    await admit(reservation);
+    let isHeld = true;
+    let isCharged = false;
+    const drop = () => {
+      if (isHeld) hold(principal, -cost);
+      isHeld = false;
+    };
+    hold(principal, cost);
+    const charged = async () => {
+      if (isCharged) return; // A hook may continue the call several times.
+      await call.charge?.();
+      await charge(reservation);
+      isCharged = true;
+      drop();
+    };
+    try {
+      const result = await next({ ...call, charge: charged });
+      if (isCharged && isUnused(result)) await release(reservation);
+      return result;
+    } catch (thrown) {
+      if (isCharged && isUndelivered(call, thrown)) await release(reservation);
+      throw thrown;
+    } finally {
+      drop();
+    }
+  }
+
   return {
-    async run(call, cost, next) {
-      const principal = vaultPrincipal(call.caller);
-      const limits = limitsFor(settings(), principal);
-      const windows = limits ? windowsAt(limits, clock()) : [];
-      if (windows.length === 0) return next(call);
-      const reservation = { principal, cost, windows };
-      await admit(reservation);
-      let isHeld = true;
-      let isCharged = false;
-      const drop = () => {
-        if (isHeld) hold(principal, -cost);
-        isHeld = false;
-      };
-      hold(principal, cost);
-      const charged = async () => {
-        if (isCharged) return; // A hook may continue the call several times.
-        await charge(reservation);
-        isCharged = true;
-        drop();
-      };
-      try {
-        const result = await next({ ...call, charge: charged });
-        if (isCharged && isUnused(result)) await release(reservation);
-        return result;
-      } catch (thrown) {
-        if (isCharged && isUndelivered(call, thrown)) await release(reservation);
-        throw thrown;
-      } finally {
-        drop();
-      }
-    },
+    run: (call, cost, next) =>
+      budgetsOf(call.caller, options).reduceRight<Handler<ResolvedCall>>(
+        (inner, budget) => (sent) => within({ ...budget, cost }, sent, inner),
+        next,
+      )(call),
   };
+}
+
+interface Charged extends Pick<Reservation, 'principal' | 'cost'> {
+  readonly window: BudgetWindow;
+  /** The sum after the call. */
+  readonly spent: number;
+}
+
+function warnIfReached(
+  { settings, onWarning }: BudgetOptions,
+  { principal: caller, cost, window, spent }: Charged,
+): void {
+  const { period, limit, resetsAt } = window;
+  const from = settings().warnAt * limit;
+  if (spent < from || spent - cost >= from) return;
+  onWarning({ caller, period, spent, limit, left: Math.max(0, limit - spent), resetsAt });
+}
+
+/** Returns the budgets that a call uses: that of the program comes before that of its agent. */
+function budgetsOf(caller: Caller, { settings, clock }: BudgetOptions): readonly Omit<Reservation, 'cost'>[] {
+  const names = [vaultPrincipal(caller), ...(caller.agent === undefined ? [] : [callerName(caller)])];
+  const all = names.map((principal) => ({
+    principal,
+    windows: windowsAt(limitsFor(settings(), principal) ?? {}, clock()),
+  }));
+  return all.filter(({ windows }) => windows.length > 0);
 }
 
 /** Sums of decimal fractions are off by less. */
@@ -101,6 +126,7 @@ const amountIn = (spent: readonly Spending[], { window }: BudgetWindow): number 
 const UNSENT: ReadonlySet<ErrorCode> = new Set([
   ...(['AUDIT_UNAVAILABLE', 'RATE_LIMITED', 'SERVER_UNTRUSTED', 'SERVER_DISABLED', 'SERVER_BLOCKED'] as const),
   ...(['CONFIG_INVALID', 'VARIABLE_UNSET', 'TRANSPORT_UNSUPPORTED', 'SANDBOX_UNAVAILABLE'] as const),
+  'BUDGET_EXCEEDED', // The program has paid, and another process has used up the budget of its agent.
 ]);
 
 /** Returns true for a result of the read cache. */

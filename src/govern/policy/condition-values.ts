@@ -18,10 +18,10 @@ export const kindOf = ({ kind }: Target): CallKind => (kind === 'template' ? 're
 /** Returns the values of the variables of a condition for one call. */
 export function conditionValues(call: ConditionedCall, now: number): ConditionValues {
   const { kind, target, input, taint = UNLABELLED } = call;
-  const { id, roles, via, profile = '' } = call.caller;
+  const { id, roles, via, profile = '', agent = '' } = call.caller;
   const { annotations } = target.definition;
   return {
-    caller: { id, roles, via, profile },
+    caller: { id, roles, via, profile, agent },
     tool: toolValues(target),
     kind,
     args: input,

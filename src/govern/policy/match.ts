@@ -1,3 +1,4 @@
+import { callerName } from '../../core/call/caller.ts';
 import { namesAt } from '../../core/call/equivalent.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import type { Caller, Target } from '../../core/call.ts';
@@ -20,14 +21,17 @@ export const matchesTools = (patterns: readonly string[], target: Target): boole
 export const allowsTools = (patterns: readonly string[], target: Target, groups?: ReadonlySet<string>): boolean =>
   target.servers.every((server) => findAllowance(patterns, { target, server, groups }) !== undefined);
 
-/** Returns true if a pattern names a caller: `role:user`, `key:ci`, `<issuer>#<sub>`; `*` is any run of characters. */
-export function matchesCallers(patterns: readonly string[], caller: Pick<Caller, 'id' | 'roles'>): boolean {
+/**
+ * Returns true if a pattern names a caller: `role:user`, `key:ci`, `<issuer>#<sub>`, `library/planner`; `*` is any run of
+ * characters. `library` names the program and all its agents.
+ */
+export function matchesCallers(patterns: readonly string[], caller: Pick<Caller, 'id' | 'roles' | 'agent'>): boolean {
   const { id, roles } = caller;
-  const principal = vaultPrincipal(caller);
+  const [principal, name] = [vaultPrincipal(caller), callerName(caller)];
   return patterns.some((pattern) =>
     pattern.startsWith('role:')
       ? roles.some((role) => matchesGlob(pattern, `role:${role}`))
-      : matchesGlob(pattern, id) || matchesGlob(pattern, principal),
+      : matchesGlob(pattern, id) || matchesGlob(pattern, principal) || (name !== id && matchesGlob(pattern, name)),
   );
 }
 

@@ -1,9 +1,10 @@
 import type { Profile, ServerEntry, Settings } from '../../config/schema/schema.ts';
 import { nameAt, namesAt } from '../../core/call/equivalent.ts';
 import type { Decision, Target } from '../../core/call.ts';
+import { matchesGlob } from '../../core/text/match-glob.ts';
 import { isMeant } from '../../core/text/uri-template.ts';
 import { isInProfile } from '../profile.ts';
-import { isResource } from '../uri-rules.ts';
+import { isAmbiguous, isResource } from '../uri-rules.ts';
 import { findAllowance, findRestriction } from './match.ts';
 
 export type ServerPermissions = ServerEntry['permissions'];
@@ -125,26 +126,31 @@ function byLists(permissions: ServerPermissions, server: string, target: Target)
   return isResource(target) ? byAllowedResources(permissions, server, target) : [];
 }
 
-/** Decides by `allowedResources`, whose entries are URIs or URI templates. */
+/** Decides by `allowedResources`, whose entries are URIs, URI templates or globs. */
 function byAllowedResources(
   { allowedResources }: ServerPermissions,
   server: string,
-  { name }: Target,
+  target: Target,
 ): readonly Decision[] {
   if (!allowedResources) return [];
   const rule = 'allowedResources';
-  return allowedResources.some((written) => isMeant(name, written))
+  const { name } = target;
+  return allowedResources.some((written) => isMeant(name, written) || isInGlob(target, written))
     ? [{ effect: 'allow', rule, reason: `${server} allows ${name}.` }]
     : [{ effect: 'deny', rule, reason: `${name} is not among the allowed resources of ${server}.` }];
 }
 
+/** Returns true if a glob covers a resource. A `*` in braces belongs to a template. An ambiguous URI is never covered. */
+const isInGlob = (target: Target, written: string) =>
+  written.includes('*') && !written.includes('{') && !isAmbiguous(target) && matchesGlob(written, target.name);
+
 function byToolLists({ allowedTools, deniedTools }: ServerPermissions, server: string, target: Target): Decision[] {
   const name = nameAt(target, server);
   const found: Decision[] = [];
-  if (namesAt(target, server).some((one) => deniedTools?.includes(one))) {
+  if (namesAt(target, server).some((one) => isListed(deniedTools, one))) {
     found.push({ effect: 'deny', rule: 'deniedTools', reason: `${server} denies ${name}.` });
   }
-  if (allowedTools?.includes(name)) {
+  if (isListed(allowedTools, name)) {
     found.push({ effect: 'allow', rule: 'allowedTools', reason: `${server} allows ${name}.` });
   } else if (allowedTools) {
     const reason = `${name} is not among the allowed tools of ${server}.`;
@@ -152,6 +158,9 @@ function byToolLists({ allowedTools, deniedTools }: ServerPermissions, server: s
   }
   return found;
 }
+
+const isListed = (patterns: readonly string[] = [], name: string) =>
+  patterns.some((pattern) => matchesGlob(pattern, name));
 
 function byReadOrWrite(permissions: ServerPermissions, server: string, { facts }: Target): Decision[] {
   const rule = facts.readOnly ? 'readPermission' : 'writePermission';

@@ -79,7 +79,8 @@ function callerOf({ caller: id, via, detail }: AuditEntry): Caller {
     ROLES.includes(role as Role),
   );
   const profile = typeof detail.profile === 'string' ? { profile: detail.profile } : {};
-  return { id, roles, via: via as Caller['via'], ...profile };
+  const agent = typeof detail.agent === 'string' ? { agent: detail.agent } : {};
+  return { id, roles, via: via as Caller['via'], ...profile, ...agent };
 }
 
 /** A recorded part of a call. `hides` says what was redacted or cut: values alone, or names of members, too. */

@@ -55,6 +55,20 @@ verifies('G3', 'a call is undecidable only if a condition needs a redacted or cu
   expect(nested(recorded({ a: { b: ['z', LONG] } }))).toBeUndefined();
 });
 
+verifies('G3', 'a path or URL that was redacted or cut is neither inside nor outside of a place', () => {
+  const inside = simulation(NONE, onPath('!path.inside(args.path, "/team")'));
+  expect(inside(recorded({ path: '/team/../etc' }))).toMatchObject({ after: 'deny' });
+  expect(inside(recorded({ path: '/team/a' }))).toMatchObject({ after: 'allow' });
+  expect(inside(recorded({ path: `/team/${LONG}` }))).toBeUndefined();
+  const host = simulation(NONE, onPath('!host.is(args.url, "*.example.com")'));
+  expect(host(recorded({ url: 'https://a.example.com/' }))).toMatchObject({ after: 'allow' });
+  expect(host(recorded({ url: `https://a.example.com/${LONG}` }))).toBeUndefined();
+  expect(host(recorded({ url: 'https://ada:hunter2@a.example.com/' }))).toBeUndefined();
+  const listed = simulation(NONE, onPath('args.l.exists(p, !path.inside(p, "/team"))'));
+  expect(listed(recorded({ l: ['/team/a', `/team/${LONG}`] }))).toBeUndefined();
+  expect(listed(recorded({ l: ['/etc', `/team/${LONG}`] }))).toMatchObject({ after: 'deny' });
+});
+
 verifies('G3', 'arguments that were cut as a whole decide nothing that reads them', () => {
   const input = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`field${at}`, 'y'.repeat(190)]));
   expect(simulation(NONE, onPath('has(args.path)'))(recorded(input))).toBeUndefined();

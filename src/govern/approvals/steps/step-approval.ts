@@ -75,6 +75,7 @@ function newStepApproval(step: StepToApprove, { binding, stages, flow }: NewStep
     principal: vaultPrincipal(caller),
     version: 1,
     ...(caller.profile !== undefined && { profile: caller.profile }),
+    ...(caller.agent !== undefined && { agent: caller.agent }),
   };
 }
 
