@@ -22,6 +22,8 @@ export interface Resources {
   readonly problems: readonly string[];
   /** Returns the targets that a URI may mean, the most certain group first. Targets of one group are equally likely. */
   meanings(uri: string): Iterable<readonly Target[]>;
+  /** Returns the targets of a URI that templates match only if their simple variables may contain slashes. */
+  meaningsWithSlashes(uri: string): Iterable<readonly Target[]>;
   /** Returns the templates with this text, else the resources with this URI. */
   named(text: string): readonly Target[];
 }

@@ -3,6 +3,7 @@ import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { quoteName } from '../core/text/visible-text.ts';
 import type { Catalog, NameIndex, Resources } from './catalog.ts';
+import { catalogEntryOf } from './entries/entry.ts';
 import { ownUri } from './entries/own-uri.ts';
 
 type Wanted = Pick<Call, 'kind' | 'name'> & Partial<Pick<Call, 'input' | 'options'>>;
@@ -19,34 +20,77 @@ export const nameIndexOf = (catalog: Catalog, { kind }: Wanted): NameIndex =>
   kind === 'tool' ? catalog : catalog.prompts;
 
 /** Finds the target of a call among the entries that its caller may see. Throws NAME_AMBIGUOUS. */
-export function findIn(catalog: Catalog, wanted: Wanted, visible: Visible): Target | undefined {
-  if (!hasUri(wanted)) return findNamed(nameIndexOf(catalog, wanted), wanted.name, visible);
-  if (wanted.kind === 'completion') return theOne(wanted, catalog.resources.named(wanted.name).filter(visible));
-  return findResource(catalog.resources, wanted, visible);
+export const findIn = (catalog: Catalog, wanted: Wanted, visible: Visible): Target | undefined =>
+  finderOf(catalog, wanted)(visible);
+
+/** Finds the target of a call also if it is hidden from its caller. An entry that the caller sees comes first. */
+export function findEvenHidden(catalog: Catalog, wanted: Wanted, visible: Visible): Target | undefined {
+  const find = finderOf(catalog, wanted);
+  return find(visible) ?? find(() => true);
 }
 
-function findNamed(index: NameIndex, name: string, visible: Visible): Target | undefined {
+type Find = (visible: Visible) => Target | undefined;
+
+function finderOf(catalog: Catalog, wanted: Wanted): Find {
+  if (!hasUri(wanted)) return (visible) => findNamed(nameIndexOf(catalog, wanted), wanted, visible);
+  if (wanted.kind !== 'completion') return resourceFinder(catalog.resources, wanted);
+  return (visible) => theOne(wanted, catalog.resources.named(wanted.name).filter(visible));
+}
+
+function findNamed(index: NameIndex, wanted: Wanted, visible: Visible): Target | undefined {
+  const { name } = wanted;
   const exact = index.find(name);
   if (exact) return visible(exact) ? exact : undefined;
   const candidates = index.called(name).filter(visible);
-  if (candidates.length > 1)
-    throw ambiguous(
-      name,
-      candidates.map((target) => index.spellings(target)[0]),
-    );
-  return candidates[0];
+  if (candidates.length < 2) return candidates[0];
+  const meant = meantByBareName(wanted, candidates);
+  if (meant) return meant;
+  throw ambiguous(
+    name,
+    candidates.map((target) => index.spellings(target)[0]),
+  );
 }
 
-/** Finds the server that lists a URI, else one whose template matches. With several servers it throws NAME_AMBIGUOUS. */
-function findResource(resources: Resources, wanted: Wanted, visible: Visible): Target | undefined {
-  const byServer = new Map<string, Target>();
-  for (const [at, meant] of [...resources.meanings(wanted.name)].entries()) {
-    const seen = meant.filter((target) => target.invalid === undefined && visible(target));
-    const isListed = at === 0;
-    if (isListed && seen.length > 0) return theOne(wanted, seen);
-    for (const target of seen) if (!byServer.has(target.servers[0])) byServer.set(target.servers[0], target);
-  }
-  return theOne(wanted, [...byServer.values()]);
+/**
+ * Returns the entry at the preferred server, else that of the server with the highest priority, if it is the only one.
+ * A pool has no priority of its own. Beside one, only the preferred server decides.
+ */
+function meantByBareName({ name, options }: Wanted, candidates: readonly Target[]): Target | undefined {
+  if (candidates.some(({ shownAs }) => shownAs !== name)) return undefined;
+  const isPool = ({ servers }: Target) => servers.length > 1;
+  const preferred = candidates.filter((one) => !isPool(one) && one.servers[0] === options?.preferredServer);
+  if (preferred.length > 0) return onlyOne(preferred);
+  if (candidates.some(isPool)) return undefined;
+  const highest = Math.max(...candidates.map(priorityOf));
+  return onlyOne(candidates.filter((target) => priorityOf(target) === highest));
+}
+
+const priorityOf = (target: Target) => catalogEntryOf(target).tool.priority;
+const onlyOne = <T>(found: readonly T[]): T | undefined => (found.length === 1 ? found[0] : undefined);
+
+/**
+ * Finds the server that lists a URI, else one whose template matches; a simple variable matches slashes only if no other
+ * template matches. With several servers it throws NAME_AMBIGUOUS. Each template is tried once, however often it finds.
+ */
+function resourceFinder(resources: Resources, wanted: Wanted): Find {
+  const [listed = [], ...made] = resources.meanings(wanted.name);
+  let slashed: readonly (readonly Target[])[] | undefined;
+  const withSlashes = () => {
+    slashed ??= [...resources.meaningsWithSlashes(wanted.name)];
+    return slashed;
+  };
+  return (visible) => {
+    const isUsable = (target: Target) => target.invalid === undefined && visible(target);
+    const seen = listed.filter(isUsable);
+    if (seen.length > 0) return theOne(wanted, seen);
+    const firstOfEach = (groups: readonly (readonly Target[])[]) => {
+      const byServer = new Map<string, Target>();
+      for (const target of groups.flat().filter(isUsable))
+        if (!byServer.has(target.servers[0])) byServer.set(target.servers[0], target);
+      return theOne(wanted, [...byServer.values()]);
+    };
+    return firstOfEach(made) ?? firstOfEach(withSlashes());
+  };
 }
 
 /** Returns the only target, or that of the preferred server. Throws NAME_AMBIGUOUS otherwise. */

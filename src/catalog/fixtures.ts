@@ -101,8 +101,7 @@ export async function openWorld(
 }
 
 /** Metrics without a store. */
-export const someMetrics = (): LiveMetrics =>
-  openMetrics({ book: { all: async () => [], add: async () => {}, forget: async () => {} } });
+export const someMetrics = (): LiveMetrics => openMetrics({ book: { all: async () => [], add: async () => {} } });
 
 const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPlan => ({
   name,
@@ -115,6 +114,7 @@ const planOf = (name: string, retryAfterMs: number, connect: Connect): ServerPla
   local: false,
   autoConnect: false,
   reconnect: { maxAttempts: 0, delayMs: retryAfterMs },
+  health: { intervalMs: 30_000, misses: 2 },
   connectTimeoutMs: 15_000,
   connect,
 });

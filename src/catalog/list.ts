@@ -1,5 +1,6 @@
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import type { Page } from '../core/records/listing.ts';
+import { isEarlierFailure } from '../core/records/server-status.ts';
 import type { Servers } from '../upstream/servers.ts';
 import type { Catalog } from './catalog.ts';
 import { type ListFilter, matchesFilter } from './categories.ts';
@@ -42,7 +43,8 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
     servers.needsConnection(name, caller) || (!catalog.knows(name) && !servers.hasUserCredentials(name));
   const unknown = servers
     .status()
-    .filter(({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (waitMs > 0 || scope === 'builtin'));
+    .filter(({ name, scope }) => isUnknown(name) && serverVisible(caller, name) && (waitMs > 0 || scope === 'builtin'))
+    .filter((status) => !isEarlierFailure(status));
   const isLate = (name: string) => catalog.knows(name) && (servers.connectingMs(name) ?? 0) >= waitMs;
   const listed = (name: string) =>
     capabilities ? servers.discoverToolsLater([name], { caller, capabilities }) : undefined;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { recordingServer, text } from '../../test/servers/recording-server.ts';
 import { resourceServer } from '../../test/servers/resource-server.ts';
-import type { Caller } from '../core/call.ts';
+import type { Caller, Target } from '../core/call.ts';
 import { HeddleError, UpstreamError } from '../core/errors.ts';
 import { ada, grace } from '../core/fixtures.ts';
 import { anEntry, openWorld, tool, type World } from './fixtures.ts';
@@ -35,6 +35,61 @@ verifies('R2', 'an ambiguous bare name gives the candidates, and each of them re
   expect(error).toMatchObject({ code: 'NAME_AMBIGUOUS', details: { candidates: ['a.echo', 'b.echo'] } });
   expect(error.message).toContain('a.echo, b.echo');
   for (const name of ['a.echo', 'b.echo']) expect(await ask(world, name, grace)).toMatch(/__echo$/);
+});
+
+verifies('R2', 'a bare name of several servers means the one with the highest priority', async () => {
+  const servers = { a: has('echo'), b: has('echo'), c: has('echo') };
+  const entries = { a: anEntry(), b: anEntry({ priority: 2 }), c: anEntry({ priority: 1 }) };
+  const world = await openWorld(servers, { entries });
+  expect(await ask(world, 'echo', grace)).toBe('mcp__b__echo');
+  expect(await ask(world, 'a.echo', grace)).toBe('mcp__a__echo');
+});
+
+verifies('R2', 'a bare name stays ambiguous if two servers share the highest priority', async () => {
+  const high = anEntry({ priority: 1 });
+  const servers = { a: has('echo'), b: has('echo'), c: has('echo') };
+  const world = await openWorld(servers, { entries: { a: high, b: high, c: anEntry() } });
+  const { code, details } = await failure(world, 'echo', grace);
+  expect({ code, details }).toEqual({
+    code: 'NAME_AMBIGUOUS',
+    details: { candidates: ['a.echo', 'b.echo', 'c.echo'] },
+  });
+});
+
+verifies('R2', 'the priority of a hidden tool does not count', async () => {
+  const entries = { a: anEntry({ priority: 3 }), b: anEntry({ priority: 2 }), c: anEntry() };
+  const servers = { a: has('echo'), b: has('echo'), c: has('echo') };
+  const world = await openWorld(servers, { entries, hides: ({ servers: [server] }) => server === 'a' });
+  expect(await ask(world, 'echo', grace)).toBe('mcp__b__echo');
+});
+
+verifies('R2', 'preferredServer decides what a bare name means, before the priority', async () => {
+  const entries = { a: anEntry({ pool: 'p' }), b: anEntry({ pool: 'p', priority: 1 }) };
+  const world = await openWorld({ a: has('echo'), b: has('echo') }, { entries });
+  const meant = async (preferredServer: string) => {
+    const options = { preferredServer };
+    return (await world.resolve({ kind: 'tool', name: 'echo', caller: grace, signal, options })).publicName;
+  };
+  expect(await meant('a')).toBe('mcp__a__echo');
+  await expect(meant('elsewhere')).rejects.toMatchObject({ code: 'NAME_AMBIGUOUS' });
+});
+
+verifies('R2', 'a bare name stays ambiguous if a pool has it: its servers have different priorities', async () => {
+  const at = (priority: number) => anEntry({ pool: 'p', priority });
+  const entries = { a: at(5), b: at(4), c: anEntry() };
+  const servers = { a: has('echo'), b: has('echo'), c: has('echo') };
+  const candidates = async (hides: (target: Target) => boolean) =>
+    (await failure(await openWorld(servers, { entries, hides }), 'echo', grace)).details;
+  expect(await candidates(() => false)).toEqual({ candidates: ['a.echo', 'b.echo', 'c.echo', 'p.echo'] });
+  const ofMember = ({ publicName }: Target) => /^mcp__[ab]__/.test(publicName);
+  expect(await candidates(ofMember)).toEqual({ candidates: ['c.echo', 'p.echo'] });
+});
+
+verifies('R2', 'a bare prompt name means that of the server with the highest priority', async () => {
+  const entries = { a: anEntry(), b: anEntry({ priority: 1 }) };
+  const world = await openWorld({ a: reading([], ['hello']), b: reading([], ['hello']) }, { entries });
+  const found = await world.resolve({ kind: 'prompt', name: 'hello', caller: grace, signal });
+  expect(found.publicName).toBe('mcp__b__hello');
 });
 
 verifies('R2', 'gives the candidates of a pool and of a renamed tool as names that resolve', async () => {

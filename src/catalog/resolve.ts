@@ -1,6 +1,6 @@
 import { abortable } from '../core/async/abortable.ts';
 import type { Call, Caller, ResolvedCall, Target } from '../core/call.ts';
-import { HeddleError } from '../core/errors.ts';
+import { HeddleError, triedAt } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
 import { whyAmbiguous } from '../core/text/uri-form.ts';
 import { quoteName } from '../core/text/visible-text.ts';
@@ -83,11 +83,12 @@ export function withTarget(call: Call, target: Target): ResolvedCall {
 async function startOneOf(names: readonly string[], servers: Servers, call: Wanted): Promise<unknown> {
   let failure: unknown;
   for (const server of names) {
+    const startedAt = performance.now();
     try {
       await servers.connect(server, call.signal, call);
       return undefined;
     } catch (thrown) {
-      failure ??= thrown;
+      failure ??= triedAt(thrown, server, performance.now() - startedAt);
     }
   }
   return failure;

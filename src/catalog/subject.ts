@@ -1,6 +1,6 @@
 import type { Call, Target } from '../core/call.ts';
 import type { Catalog } from './catalog.ts';
-import { findIn } from './find.ts';
+import { findEvenHidden } from './find.ts';
 
 interface Subject {
   readonly name: string;
@@ -8,16 +8,17 @@ interface Subject {
 }
 
 /** Returns the public name of a call's target, and its server unless it is a pool. */
-export function subjectOf(catalog: Catalog, call: Call): Subject | undefined {
-  const target = findOnly(catalog, call);
+export function subjectOf(catalog: Catalog, call: Call, visible: (target: Target) => boolean): Subject | undefined {
+  // Whether a public name is visible does not matter: it has one meaning.
+  const target = findOnly(catalog, call, (found) => found.publicName === call.name || visible(found));
   if (!target) return undefined;
   const { publicName, servers } = target;
   return servers.length === 1 ? { name: publicName, server: servers[0] } : { name: publicName };
 }
 
-function findOnly(catalog: Catalog, call: Call): Target | undefined {
+function findOnly(catalog: Catalog, call: Call, visible: (target: Target) => boolean): Target | undefined {
   try {
-    return findIn(catalog, call, () => true);
+    return findEvenHidden(catalog, call, visible);
   } catch {
     return undefined; // The name is ambiguous.
   }

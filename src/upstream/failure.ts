@@ -1,7 +1,14 @@
 import { HeddleError, UpstreamError } from '../core/errors.ts';
+import { cutText } from '../core/text/cut-text.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { URL_ELICITATION_REQUIRED } from '../wire/mcp.ts';
 import { checkedUrls } from './elicitation/check-elicitation.ts';
+
+/** The longest message of a server in an error. `details.rpc` has it whole, and so has the response to a client. */
+const MAX_MESSAGE_CHARS = 10_000;
+
+/** Cuts the message of an error response. It gets into states, logs and records, and each of them escapes it. */
+export const cutRefusal = (message: string): string => cutText(message, MAX_MESSAGE_CHARS);
 
 /** Tests whether an error says that no request to the server succeeds before a sign-in, not one call alone. */
 export const isSignInNeeded = (thrown: unknown): thrown is HeddleError =>
@@ -13,7 +20,7 @@ export function toFailure(server: string, thrown: unknown): HeddleError {
   if (thrown instanceof RpcError) {
     const { code, data: received } = thrown.toError();
     const data = code === URL_ELICITATION_REQUIRED ? checkedUrls(received) : received;
-    return new UpstreamError('UPSTREAM_REFUSED', thrown.message || `${server} refused the request.`, {
+    return new UpstreamError('UPSTREAM_REFUSED', cutRefusal(thrown.message) || `${server} refused the request.`, {
       delivered: 'maybe',
       cause: thrown,
       details: { server, rpc: { code, message: thrown.message, data } },

@@ -149,6 +149,7 @@ export const planOf = (plan: Partial<ServerPlan> & Pick<ServerPlan, 'connect'>):
   local: true,
   autoConnect: false,
   reconnect: { maxAttempts: 3, delayMs: 5000 },
+  health: { intervalMs: 30_000, misses: 2 },
   connectTimeoutMs: 15_000,
   ...plan,
 });

@@ -208,7 +208,7 @@ it('checks a server: the agreed protocol, or the reason of the failure and a fix
   await expect(checkServer({ servers }, 'dies', signal)).resolves.toMatchObject({
     level: 'error',
     message: expect.stringMatching(/^failed: dies ended before it was ready: .*license file$/),
-    fix: expect.stringContaining('by hand'),
+    fix: 'Correct what its stderr names, in `command`, `args` or `env` of dies.',
   });
   await expect(checkServer({ servers }, 'off', signal)).resolves.toMatchObject({ level: 'ok', message: 'disabled' });
 });

@@ -7,7 +7,7 @@ import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts'
 import type { ListKind } from './connection.ts';
 import type { SuspendedCalls } from './elicitation/suspended-calls.ts';
 import { type ConnectionPool, connectionPool, type OwnedConnectionPool } from './lifecycle/connection-pool.ts';
-import { PROBE_EVERY_MS } from './lifecycle/health.ts';
+import { repeatChecks } from './lifecycle/health.ts';
 import type { ServerPlan } from './lifecycle/plan-server.ts';
 import { Server } from './lifecycle/server.ts';
 import type { ServerCache } from './lifecycle/server-cache.ts';
@@ -53,7 +53,7 @@ export interface Servers extends ConnectionPool {
   connectingMs(name: string): number | undefined;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
-  /** Closes all connections to a server. The next call connects it again. */
+  /** Closes all connections to a server after their calls in flight. The next call connects it. Throws NAME_UNKNOWN. */
   disconnect(name: string): Promise<void>;
   /** Sends a notification to a server for a user, and connects it when needed. */
   notify(name: string, notification: UserNotification, signal: AbortSignal): Promise<void>;
@@ -73,6 +73,8 @@ export interface UserNotification {
 
 // A connecting server frees its place in the concurrency limit after this time. One that hangs does not block others.
 const START_MS = 1000;
+// Interval at which lost subscriptions are restored and unused connections closed.
+const UPKEEP_MS = 30_000;
 
 export function openServers(options: ServersOptions): Servers {
   const { clock = steadyClock, timer = realTimer, random = Math.random, cache, user, suspendedCalls } = options;
@@ -95,14 +97,12 @@ export function openServers(options: ServersOptions): Servers {
     }
   }
 
-  const own = { cache, suspendedCalls, user, clock, timer, find, using };
+  const own = { cache, suspendedCalls, user, clock, timer, find, using, all: () => servers.values() };
   const pool = connectionPool({ ...own, onOpened: opened.count, closing: closing.signal });
   const retiring = retirement(pool);
-  const stopChecks = repeatEvery(timer, PROBE_EVERY_MS, () => {
-    for (const server of servers.values()) {
-      void server.check();
-      pool.restoreSubscribed(server);
-    }
+  const checks = repeatChecks(timer, () => servers.values());
+  const stopUpkeep = repeatEvery(timer, UPKEEP_MS, () => {
+    for (const server of servers.values()) pool.restoreSubscribed(server);
     pool.sweep();
   });
   const start = () => startWanted(servers.values(), pool, closing.signal);
@@ -116,7 +116,11 @@ export function openServers(options: ServersOptions): Servers {
     statusOf: (name) => servers.get(name)?.status,
     connectingMs: (name) => servers.get(name)?.connectingMs,
     connectionsTo: opened.of,
-    disconnect: (name) => endAll(pool, servers.get(name), (server) => server.disconnect()),
+    async disconnect(name) {
+      const server = servers.get(name);
+      if (!server) throw unknownServer(name, servers.keys());
+      await Promise.all([server.disconnect('drain'), pool.endPrivate(server, 'drain')]);
+    },
     notify: async (name, { method, params, user: sender }, signal) =>
       (await pool.connect(name, signal, sender)).notify(method, params, signal),
     start,
@@ -125,13 +129,15 @@ export function openServers(options: ServersOptions): Servers {
       for (const server of before.values()) if (!kept.has(server.name)) retiring.add(server);
       const current = next.map((plan) => kept.get(plan.name) ?? open(plan, before.get(plan.name)?.subscriptions));
       servers = new Map(current.map((server) => [server.name, server]));
+      checks.follow();
       start();
     },
     async close() {
       closing.abort();
-      stopChecks();
+      checks.stop();
+      stopUpkeep();
       const all = [...servers.values(), ...retiring.servers];
-      await Promise.all(all.map((server) => endAll(pool, server, (one) => one.close())));
+      await Promise.all(all.map((server) => closeAll(pool, server)));
     },
   };
 }
@@ -148,12 +154,8 @@ function startWanted(servers: Iterable<Server>, pool: OwnedConnectionPool, closi
 }
 
 /** Closes the shared and the private connections of a server. */
-async function endAll(
-  pool: OwnedConnectionPool,
-  server: Server | undefined,
-  end: (server: Server) => Promise<void>,
-): Promise<void> {
-  if (server) await Promise.all([end(server), pool.endPrivate(server, 'close')]);
+async function closeAll(pool: OwnedConnectionPool, server: Server): Promise<void> {
+  await Promise.all([server.close(), pool.endPrivate(server, 'close')]);
 }
 
 /** Counts the connections that were opened, by server. */

@@ -183,5 +183,5 @@ verifies('T5', 'fails a server that loses each session before its first response
     await until('the attempt has failed', () => servers.statusOf('demo')?.attempt[0] !== attempt || isFailed(servers));
   }
   expect(servers.statusOf('demo')).toMatchObject({ state: 'failed', reason: expect.stringContaining('the session') });
-  expect(time.timers()).toBe(1); // The health checks.
+  expect(time.timers()).toBe(2); // The health checks and the upkeep.
 });

@@ -141,7 +141,7 @@ verifies('T2', 'reports how a server ended between two calls, and what it printe
   await until('it has noticed', () => server.connection === undefined);
   expect(server.status).toMatchObject({
     reason: 'The connection to demo dropped: it exited with code 9. Its stderr: Error: license expired',
-    fix: 'Run its command by hand to see what it prints.',
+    fix: 'Correct what its stderr names.',
   });
 });
 

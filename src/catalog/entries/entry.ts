@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Facts, RateLimit } from '../../core/call/facts.ts';
 import type { Equivalent, JsonObject, Target } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
+import { uncheckedPatterns } from '../../schema/safe-pattern.ts';
 import { checkPrompt, checkTool } from './check-definition.ts';
 import { isUnprintable, skeleton } from './confusable.ts';
 import { distinctName, publicName } from './naming.ts';
@@ -14,6 +15,8 @@ export interface ToolEntry {
   readonly shownAs: string;
   readonly definition: JsonObject;
   readonly facts: Facts;
+  /** The configured priority of its server. */
+  readonly priority: number;
   /** The server lists different definitions under this name, so it is unknown which one it would run. */
   readonly contradicted: boolean;
   /** The client capability sets that may see this tool, as `capabilitiesKey` numbers. */
@@ -102,12 +105,14 @@ export function spelled({ group, servers, tool, name }: CatalogEntry, level: num
 interface Facets {
   digest(): string;
   invalid(): string | undefined;
+  uncheckedPatterns(): readonly string[];
 }
 
-/** Computes digest and validity on first use: most tools of a large catalog are never called. */
+/** Computes digest, validity and patterns on first use: most tools of a large catalog are never called. */
 function lazily({ kind, definition, definitions = [], contradicted }: ToolEntry): Facets {
   let digest: string | undefined;
   let checked: { readonly invalid: string | undefined } | undefined;
+  let unchecked: readonly string[] | undefined;
   return {
     digest() {
       digest ??= createHash('sha256').update(digested(definition, definitions)).digest('hex');
@@ -116,6 +121,11 @@ function lazily({ kind, definition, definitions = [], contradicted }: ToolEntry)
     invalid() {
       checked ??= { invalid: contradicted ? contradictory(kind) : CHECKS[kind](definition) };
       return checked.invalid;
+    },
+    uncheckedPatterns() {
+      const { inputSchema, outputSchema } = definition;
+      unchecked ??= [...new Set([inputSchema, outputSchema].flatMap((schema) => uncheckedPatterns(schema)))];
+      return unchecked;
     },
   };
 }
@@ -152,6 +162,9 @@ function toTarget({ entry: { group, servers, tool }, publicName, flags, facets }
     },
     get invalid() {
       return facets.invalid();
+    },
+    get uncheckedPatterns() {
+      return facets.uncheckedPatterns();
     },
   };
 }

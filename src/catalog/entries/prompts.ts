@@ -24,6 +24,7 @@ export function promptEntries(server: string, definitions: readonly JsonObject[]
       shownAs: name,
       definition,
       facts,
+      priority: owner.entry?.priority ?? 0,
       contradicted,
       standsFor: undefined,
     } as const;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, Target } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
+import { isOrAre } from '../../core/text/counted.ts';
 import { bySpecificity, parseUriTemplate, type UriTemplate } from '../../core/text/uri-template.ts';
 import type { Resources } from '../catalog.ts';
 import { isUnprintable } from './confusable.ts';
@@ -70,7 +71,7 @@ export function serverResourcesOf({ kind, server, definitions }: Listed, owner: 
   });
   const entries = kind === 'template' ? withinVariableLimit(all) : all;
   const left = all.length - entries.length;
-  const tooMuch = `${server} lists templates with more than ${MAX_VARIABLES} variables; the last ${left} are not used.`;
+  const tooMuch = `${server} lists templates with more than ${MAX_VARIABLES} variables; the last ${left} ${isOrAre(left)} not used.`;
   return {
     kind,
     server,
@@ -129,7 +130,7 @@ export function buildResources(lists: readonly ServerResources[]): Resources {
     if (own) yield* meaningsAt(own.server, own.uri, uri);
     else {
       yield resources.at(uri).map(({ target }) => target);
-      yield* made(uri, uri, matching);
+      yield* made(uri, uri, { matching });
     }
   }
 
@@ -139,11 +140,7 @@ export function buildResources(lists: readonly ServerResources[]): Resources {
       .at(uri)
       .filter(here)
       .map(({ target }) => target);
-    yield* made(
-      uri,
-      publicName,
-      matching.map((same) => same.filter(here)),
-    );
+    yield* made(uri, publicName, { matching: matching.map((same) => same.filter(here)) });
     // Servers need not list all resources. A URI that names its server is read there even if it is unlisted.
     const list = lists.find((one) => one.server === server && one.entries.length > 0);
     if (list) yield [list.unlisted(uri, publicName)];
@@ -154,6 +151,10 @@ export function buildResources(lists: readonly ServerResources[]): Resources {
     templates: templates.all.map(({ target }) => target).sort(byName),
     problems: lists.flatMap(({ problems }) => problems),
     meanings,
+    *meaningsWithSlashes(uri) {
+      if (uri.length > MAX_URI_CHARS || serverAndUri(uri)) return; // A server that the URI names is asked anyway.
+      yield* made(uri, uri, { matching, match: 'matchesWithSlashes' });
+    },
     named(text) {
       const { server, uri } = serverAndUri(text) ?? { server: undefined, uri: text };
       const found = templates.at(uri).length > 0 ? templates.at(uri) : resources.at(uri);
@@ -185,10 +186,20 @@ function nameApart(lists: readonly ServerResources[]): { all: Named[]; at(text: 
   return { all: [...named.values()].flat(), at: (text) => named.get(text) ?? [] };
 }
 
+/** Templates to try, those with the same text together. */
+interface Matching {
+  readonly matching: readonly (readonly Named[])[];
+  readonly match?: 'matches' | 'matchesWithSlashes';
+}
+
 /** Returns the targets of the templates that match a URI, the most specific first; equal templates are one group. */
-function* made(uri: string, publicName: string, matching: readonly (readonly Named[])[]): Generator<readonly Target[]> {
+function* made(
+  uri: string,
+  publicName: string,
+  { matching, match = 'matches' }: Matching,
+): Generator<readonly Target[]> {
   for (const same of matching) {
-    if (same[0]?.entry.template?.matches(uri)) yield same.map(({ target }) => readThrough(target, uri, publicName));
+    if (same[0]?.entry.template?.[match](uri)) yield same.map(({ target }) => readThrough(target, uri, publicName));
   }
 }
 

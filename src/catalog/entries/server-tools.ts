@@ -18,6 +18,7 @@ export interface ServerTools {
 
 export function buildServerTools(server: string, definitions: readonly JsonObject[], owner: Owner): ServerTools {
   const { entry } = owner;
+  const priority = entry?.priority ?? 0;
   const byName = Map.groupBy(definitions, ({ name }) => String(name));
   const { items, problems } = limitList(byName, { server, what: 'tools' });
   const tools = items.flatMap(([name, same]): ToolEntry[] => {
@@ -25,13 +26,13 @@ export function buildServerTools(server: string, definitions: readonly JsonObjec
     if (hidden) return [];
     const [definition, contradicted] = oneOf(same);
     const facts = factsOf(definition, owner);
-    return [{ kind: 'tool', name, shownAs: rename ?? name, definition, facts, contradicted, standsFor }];
+    return [{ kind: 'tool', name, shownAs: rename ?? name, definition, facts, priority, contradicted, standsFor }];
   });
   const entries = tools.map((tool) => makeEntry({ group: server, servers: [server], tool }));
   return {
     server,
     pool: entry?.pool,
-    priority: entry?.priority ?? 0,
+    priority,
     problems,
     tools,
     entries: entries.sort((a, b) => (a.name < b.name ? -1 : 1)),

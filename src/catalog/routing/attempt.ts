@@ -1,10 +1,10 @@
 import { callAt, nameAt } from '../../core/call/equivalent.ts';
 import { nameFor } from '../../core/call/name-for.ts';
-import { hasUnknownOutcome, isRepeatable } from '../../core/call/repeatable.ts';
+import { hasUnknownOutcome, isRepeatable, REPEAT_FIX, repeatAdvice } from '../../core/call/repeatable.ts';
 import { isTaskPoll } from '../../core/call/task.ts';
 import type { ResolvedCall, Result } from '../../core/call.ts';
 import { ERRORS } from '../../core/error-codes.ts';
-import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { HeddleError, triedAt, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../../upstream/connection.ts';
@@ -35,6 +35,7 @@ export interface Attempts {
 
 interface Attempted {
   readonly end: End;
+  readonly startedAt: number;
   readonly pass: BreakerPass;
   /** The number of lost connections that were counted when the call was sent. */
   readonly losses: number;
@@ -78,13 +79,14 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     return thrown.details.connectionLost === true ? 'lost' : 'failed';
   }
 
-  function conclusion(server: string, call: ResolvedCall, { end, pass, losses }: Attempted): Tried {
+  function conclusion(server: string, call: ResolvedCall, { end, startedAt, pass, losses }: Attempted): Tried {
     const ended = judge(server, call, end);
     const lane = laneOf(call, server);
     if (ended === 'answered') breaker.answered(server, lane);
     else if (ended === 'left') breaker.left(server, lane, pass);
     else breaker.failed(server, lane, { pass, lostSince: ended === 'lost' ? losses : undefined });
-    return conclude(server, call, end);
+    const tried = conclude(server, call, end);
+    return 'result' in tried ? tried : { ...tried, failure: triedAt(tried.failure, server, clock() - startedAt) };
   }
 
   return {
@@ -98,8 +100,8 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     leave: (server, call, pass) => breaker.left(server, laneOf(call, server), pass),
     send(server, call, pass) {
       const there = callAt(call, server);
-      const losses = breaker.losses();
-      const over = (end: End) => conclusion(server, there, { end, pass, losses });
+      const [losses, startedAt] = [breaker.losses(), clock()];
+      const over = (end: End) => conclusion(server, there, { end, startedAt, pass, losses });
       return sendTo(servers, server, there).then((end) =>
         // The connection has closed itself, so this opens a new one.
         'thrown' in end && isSessionGone(end.thrown) ? sendTo(servers, server, there).then(over) : over(end),
@@ -107,9 +109,10 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     },
     async resume(server, call) {
       const there = callAt(call, server);
+      const startedAt = clock();
       const end = await servers.resume(there).then(answered, failed);
       // The call was sent before any loss that is counted now.
-      return conclusion(server, there, { end, pass: 'in', losses: 0 });
+      return conclusion(server, there, { end, startedAt, pass: 'in', losses: 0 });
     },
   };
 }
@@ -174,10 +177,11 @@ function mayTryNext(call: ResolvedCall, thrown: unknown): boolean {
 function toOutcomeUnknown(call: ResolvedCall, server: string, thrown: unknown): unknown {
   const unknown = thrown instanceof UpstreamError && thrown.delivered === 'maybe' && thrown.code !== 'UPSTREAM_REFUSED';
   if (!unknown || isRepeatable(call) || isTaskPoll(call)) return thrown;
+  const advice = repeatAdvice(call.target);
   return new HeddleError(
     'OUTCOME_UNKNOWN',
-    `${thrown.message} ${nameFor(call)} may have happened or not; it was not repeated.`,
-    { cause: thrown, details: { server, because: thrown.code }, fix: fixAfter(thrown) },
+    `${thrown.message} ${nameFor(call)} may have happened or not; it was not repeated.${advice}`,
+    { cause: thrown, details: { server, because: thrown.code }, fix: advice === '' ? fixAfter(thrown) : REPEAT_FIX },
   );
 }
 
@@ -189,7 +193,7 @@ function refusedFor(server: string, waitMs: number, reason: string): UpstreamErr
   const retryAfterMs = Math.ceil(waitMs);
   return new UpstreamError('UPSTREAM_UNREACHABLE', `${server} is not called for now: ${reason}.`, {
     delivered: 'no',
-    details: { server, retryAfterMs },
+    details: { server, retryAfterMs, latencyMs: 0 },
     fix: `Call again in ${Math.ceil(retryAfterMs / 1000)} s; \`heddle doctor ${server}\` shows its state.`,
   });
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { answers, fails, hangs, openPool } from '../../../test/servers/scripted-pool.ts';
@@ -43,7 +44,8 @@ verifies('R4', 'after one of two hedged calls fails, waits for the other; if bot
   });
   const end = outcome(call(HEDGED));
   time.pass(50);
-  await Promise.resolve();
+  await setImmediate();
+  expect(calledServers).toEqual(['a', 'b']);
   first.reject(new UpstreamError('UPSTREAM_FAILED', 'It broke.', { delivered: 'maybe' }));
   expect(await end).toBe('c');
   expect(calledServers).toEqual(['a', 'b', 'c']);

@@ -4,13 +4,11 @@ import type { MetricsBook, SavedMetrics } from '../../store/metrics-book.ts';
 import { fakeTime } from '../../upstream/fixtures.ts';
 import { openMetrics } from './metrics.ts';
 
-function bookOf(saved: readonly SavedMetrics[] = []) {
+function bookOf(saved: readonly SavedMetrics[] = [], present: readonly { name: string; signature: string }[] = []) {
   const added: (readonly SavedMetrics[])[] = [];
   const failures: Error[] = [];
-  const forgotten: string[] = [];
   const book: MetricsBook = {
     all: async () => saved,
-    forget: async (server) => void forgotten.push(server),
     async add(rows) {
       const failure = failures.pop();
       if (failure) throw failure;
@@ -18,7 +16,7 @@ function bookOf(saved: readonly SavedMetrics[] = []) {
     },
   };
   const time = fakeTime();
-  return { added, forgotten, failures, time, metrics: openMetrics({ book, saved, timer: time.timer }) };
+  return { added, failures, time, metrics: openMetrics({ book, saved, present, timer: time.timer }) };
 }
 
 const NEW = { totalCalls: 0, successRate: 1, toolErrors: 0, errorCount: 0, avgLatencyMs: 0, lastCallTime: 0 };
@@ -105,7 +103,15 @@ verifies('R5', 'writes counts again after a failed write', async () => {
 });
 
 verifies('R5', 'a new process continues from the saved counts and adds only its own', async () => {
-  const saved = { server: 'a', totalCalls: 9, toolErrors: 1, errorCount: 3, avgLatencyMs: 100, lastCallTime: 5 };
+  const saved = {
+    server: 'a',
+    signature: '',
+    totalCalls: 9,
+    toolErrors: 1,
+    errorCount: 3,
+    avgLatencyMs: 100,
+    lastCallTime: 5,
+  };
   const { metrics, added } = bookOf([
     { ...saved, tool: '' },
     { ...saved, tool: 't' },
@@ -131,25 +137,64 @@ verifies('R3', 'the recent rate follows the newest calls and recovers with time'
 });
 
 verifies('R3', 'old failures are shown, but do not affect the recent rate', () => {
-  const saved = { server: 'a', tool: 't', totalCalls: 50, toolErrors: 0, errorCount: 5, avgLatencyMs: 1 };
+  const saved = {
+    server: 'a',
+    signature: '',
+    tool: 't',
+    totalCalls: 50,
+    toolErrors: 0,
+    errorCount: 5,
+    avgLatencyMs: 1,
+  };
   const tool = bookOf([{ ...saved, lastCallTime: 1000 }]).metrics.tool('a', 't');
   expect([tool.successRate, tool.recentRate(1000)]).toEqual([0.9, expect.closeTo(0.9)]);
   expect(tool.recentRate(1000 + 3_600_000)).toBeGreaterThan(0.999);
 });
 
-verifies('R5', 'drops the metrics of a name that means another server, also in the store', async () => {
-  const { metrics, forgotten, added } = bookOf();
-  metrics.meet(['a', 'b'].map((name) => ({ name, signature: name })));
-  metrics.of('a', 't').failed(1);
-  metrics.of('b', 't').failed(1);
-  metrics.meet([
-    { name: 'a', signature: 'other' },
-    { name: 'b', signature: 'b' },
-    { name: 'new', signature: 'new' },
-  ]);
-  expect(metrics.rows().map(({ server }) => server)).toEqual(['b', 'b']);
-  metrics.of('a', 't').answered(1, false, 2);
-  await metrics.close();
-  expect(forgotten).toEqual(['a']);
-  expect(added[0]).toMatchObject([{ server: 'a', totalCalls: 1, errorCount: 0 }, { server: 'a' }, {}, {}]);
+verifies(
+  'R5',
+  'a name that means another server starts at zero, and continues when it means the first again',
+  async () => {
+    const { metrics, added } = bookOf();
+    const meet = (signature: string) =>
+      metrics.meet([
+        { name: 'a', signature },
+        { name: 'b', signature: 'b' },
+      ]);
+    meet('first');
+    metrics.of('a', 't').failed(1);
+    metrics.of('b', 't').failed(1);
+    meet('second');
+    expect(metrics.rows().map(({ server }) => server)).toEqual(['b', 'b']);
+    expect(metrics.server('a').totalCalls).toBe(0);
+    metrics.of('a', 't').answered(1, false, 2);
+    expect(metrics.server('a')).toMatchObject({ totalCalls: 1, errorCount: 0 });
+    meet('first');
+    expect(metrics.server('a')).toMatchObject({ totalCalls: 1, errorCount: 1 });
+    await metrics.close();
+    const tools = added.flat().filter(({ tool }) => tool === 't');
+    expect(tools.map(({ server, signature, errorCount }) => [server, signature, errorCount])).toEqual([
+      ['a', 'first', 1],
+      ['a', 'second', 0],
+      ['b', 'b', 1],
+    ]);
+  },
+);
+
+verifies('R5', 'a new process takes up the counts of the same command only, also of a server added later', () => {
+  const counts = { tool: '', totalCalls: 9, toolErrors: 1, errorCount: 3, avgLatencyMs: 100, lastCallTime: 5 };
+  const saved = [
+    { ...counts, server: 'a', signature: 'old' },
+    { ...counts, server: 'b', signature: 'same' },
+    { ...counts, server: 'later', signature: 'same' },
+  ];
+  const present = [
+    { name: 'a', signature: 'new' },
+    { name: 'b', signature: 'same' },
+  ];
+  const { metrics } = bookOf(saved, present);
+  expect(metrics.rows()).toMatchObject([{ server: 'b', totalCalls: 9 }]);
+  expect(metrics.server('a').totalCalls).toBe(0);
+  metrics.meet([...present, { name: 'later', signature: 'same' }]);
+  expect(metrics.server('later').totalCalls).toBe(9);
 });

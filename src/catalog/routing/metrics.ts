@@ -27,7 +27,7 @@ export interface LiveMetrics {
   server(name: string): Metrics;
   /** Returns all rows by server: first the server, then its tools. */
   rows(): readonly MetricsRow[];
-  /** Updates the servers. The metrics of a name that now means another server are dropped. */
+  /** Updates the servers. A name that now means another server has the metrics of that one. */
   meet(present: readonly Present[]): void;
   /** Returns another value as soon as another server has the name. */
   identityOf(server: string): string;
@@ -35,7 +35,7 @@ export interface LiveMetrics {
   close(): Promise<void>;
 }
 
-interface ServerTallies {
+interface ServerTallies extends Pick<SavedMetrics, 'server' | 'signature'> {
   readonly whole: Tally;
   readonly tools: Map<string, Tally>;
 }
@@ -43,32 +43,30 @@ interface ServerTallies {
 const SAVE_AFTER_MS = 10_000;
 
 export function openMetrics({ book, saved = [], present = [], timer = realTimer }: MetricsOptions): LiveMetrics {
+  // By name and signature. A server that was replaced keeps its tallies: it may come back.
   const servers = new Map<string, ServerTallies>();
   const written = new Map<Tally, SavedMetrics>();
-  const identities = identitiesOf(present, forget);
+  const identities = identitiesOf(present);
   let cancel: (() => void) | undefined;
   let writing = Promise.resolve();
 
-  function serverOf(name: string): ServerTallies {
-    const known = servers.get(name);
+  const currentOf = (name: string) => servers.get(identities.identityOf(name));
+
+  function talliesOf(server: string, signature: string): ServerTallies {
+    const identity = identityOf(server, signature);
+    const known = servers.get(identity);
     if (known) return known;
-    const added = { whole: new Tally(saveSoon), tools: new Map<string, Tally>() };
-    servers.set(name, added);
+    const added = { server, signature, whole: new Tally(saveSoon), tools: new Map<string, Tally>() };
+    servers.set(identity, added);
     return added;
   }
 
-  function toolOf(server: string, tool: string): Tally {
-    const { whole, tools } = serverOf(server);
+  function tallyOf({ whole, tools }: ServerTallies, tool: string): Tally {
     const known = tool === '' ? whole : tools.get(tool);
     if (known) return known;
     const added = new Tally(saveSoon, whole);
     tools.set(tool, added);
     return added;
-  }
-
-  function forget(server: string): void {
-    if (!servers.delete(server)) return;
-    writing = writing.then(() => book.forget(server)).catch(() => {}); // The row then only stays too long.
   }
 
   function saveSoon(): void {
@@ -91,18 +89,21 @@ export function openMetrics({ book, saved = [], present = [], timer = realTimer 
   }
 
   for (const row of saved) {
-    const tally = toolOf(row.server, row.tool);
+    const tally = tallyOf(talliesOf(row.server, row.signature), row.tool);
     tally.restore(row);
     written.set(tally, row);
   }
 
   return {
-    of: toolOf,
-    tool: (server, name) => servers.get(server)?.tools.get(name) ?? UNCALLED,
-    server: (name) => (servers.get(name)?.whole ?? UNCALLED).snapshot(),
+    of: (server, tool) => tallyOf(currentOf(server) ?? talliesOf(server, identities.signatureOf(server)), tool),
+    tool: (server, name) => currentOf(server)?.tools.get(name) ?? UNCALLED,
+    server: (name) => (currentOf(name)?.whole ?? UNCALLED).snapshot(),
     rows: () =>
-      entries(servers).map(([tally, { server, tool }]) => ({ server, ...(tool && { tool }), ...tally.snapshot() })),
-    ...identities,
+      entries(servers)
+        .filter(([, { server, signature }]) => signature === identities.signatureOf(server))
+        .map(([tally, { server, tool }]) => ({ server, ...(tool && { tool }), ...tally.snapshot() })),
+    meet: identities.meet,
+    identityOf: identities.identityOf,
     close() {
       save();
       return writing;
@@ -110,31 +111,32 @@ export function openMetrics({ book, saved = [], present = [], timer = realTimer 
   };
 }
 
-function identitiesOf(
-  first: readonly Present[],
-  onOther: (server: string) => void,
-): Pick<LiveMetrics, 'meet' | 'identityOf'> {
+const identityOf = (server: string, signature: string) => `${server} ${signature}`;
+
+interface Identities extends Pick<LiveMetrics, 'meet' | 'identityOf'> {
+  signatureOf(server: string): string;
+}
+
+function identitiesOf(first: readonly Present[]): Identities {
   const signatures = new Map(first.map(({ name, signature }) => [name, signature]));
+  const signatureOf = (server: string) => signatures.get(server) ?? '';
   return {
     meet(present) {
-      for (const { name, signature } of present) {
-        const before = signatures.get(name);
-        signatures.set(name, signature);
-        if (before !== undefined && before !== signature) onOther(name);
-      }
+      for (const { name, signature } of present) signatures.set(name, signature);
     },
-    identityOf: (server) => `${server} ${signatures.get(server) ?? ''}`,
+    signatureOf,
+    identityOf: (server) => identityOf(server, signatureOf(server)),
   };
 }
 
 const UNCALLED = new Tally(() => {});
 
-type MetricsKey = Pick<SavedMetrics, 'server' | 'tool'>;
+type MetricsKey = Pick<SavedMetrics, 'server' | 'signature' | 'tool'>;
 
 const entries = (servers: ReadonlyMap<string, ServerTallies>): readonly (readonly [Tally, MetricsKey])[] =>
-  sorted(servers).flatMap(([server, { whole, tools }]) => [
-    [whole, { server, tool: '' }] as const,
-    ...sorted(tools).map(([tool, tally]) => [tally, { server, tool }] as const),
+  sorted(servers).flatMap(([, { server, signature, whole, tools }]) => [
+    [whole, { server, signature, tool: '' }] as const,
+    ...sorted(tools).map(([tool, tally]) => [tally, { server, signature, tool }] as const),
   ]);
 
 const sorted = <T>(byName: ReadonlyMap<string, T>): readonly [string, T][] =>

@@ -21,6 +21,7 @@ export class Tally implements Metrics {
     this.#server = server;
   }
 
+  /** The share of calls that the server answered, also with `isError`. Routing avoids servers that do not answer. */
   get successRate(): number {
     return this.totalCalls === 0 ? 1 : 1 - this.errorCount / this.totalCalls;
   }

@@ -1,11 +1,14 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
+import { recordingServer } from '../../../test/servers/recording-server.ts';
 import { serveTools } from '../../builtin/serve-tools.ts';
 import type { Facts } from '../../core/call/facts.ts';
 import { OUTCOME_META } from '../../core/call/repeatable.ts';
 import type { JsonObject } from '../../core/call.ts';
+import { UpstreamError } from '../../core/errors.ts';
 import { aCall, aTarget } from '../../core/fixtures.ts';
 import { withoutReserved } from '../../gateway/reserved-meta.ts';
+import { connectInMemory } from '../../upstream/transports/connect-in-memory.ts';
 import { openWorld, someMetrics } from '../fixtures.ts';
 import { invoke } from './invoke.ts';
 
@@ -78,3 +81,28 @@ verifies('C8', 'gives the same report of another server no effect, and hides it 
   expect(JSON.stringify(value)).toContain(OUTCOME_META);
   expect(JSON.stringify(withoutReserved(value))).not.toContain(OUTCOME_META);
 });
+
+verifies(
+  'R4',
+  'says that a tool which its server declares read-only is safe to repeat, and does not repeat it',
+  async () => {
+    const late = new UpstreamError('UPSTREAM_TIMEOUT', 'It took too long.', { delivered: 'maybe' });
+    const sent = vi.fn(() => Promise.reject(late));
+    const connect = connectInMemory(recordingServer({}).connect);
+    const world = await openWorld({ a: async (options) => ({ ...(await connect(options)), send: sent }) });
+    const send = invoke({ servers: world.servers, metrics: someMetrics() });
+    const failing = (annotations: JsonObject) => {
+      const definition = { name: 'act', inputSchema: { type: 'object' }, annotations };
+      const target = aTarget({ publicName: 'mcp__a__act', servers: ['a'], name: 'act', definition });
+      return send(aCall({ target, name: 'a.act' })).catch((thrown) => thrown);
+    };
+    expect(await failing({ readOnlyHint: true })).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringMatching(
+        /not repeated\. a declares it read-only: if that is true, it is safe to repeat\.$/,
+      ),
+    });
+    expect(sent).toHaveBeenCalledTimes(1);
+    expect((await failing({ readOnlyHint: false })).message).toMatch(/it was not repeated\.$/);
+  },
+);

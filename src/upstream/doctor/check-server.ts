@@ -35,11 +35,15 @@ export async function connectAndList({ servers, by }: ExaminedServer, name: stri
 }
 
 /** Describes the status of a server in one line. */
-export function connectVerdict({ name, transport, state, reason, fix, health, info }: ServerStatus): Finding {
+export function connectVerdict({ name, scope, transport, state, reason, fix, health, info }: ServerStatus): Finding {
   const subject = `server ${name}`;
   const facts = { state, health, ...(reason !== undefined && { reason }) };
+  const other = fix === undefined ? undefined : withoutDoctor(fix, transport);
+  const advice = other === undefined ? {} : { fix: other };
+  if (state === 'disabled' && scope === 'builtin') {
+    return { level: 'warn', subject, message: `disabled: ${reason}`, ...advice, facts };
+  }
   if (state === 'disabled') return { level: 'ok', subject, message: 'disabled', facts };
-  const advice = fix === undefined ? {} : { fix };
   if (state !== 'connected') {
     return { level: 'error', subject, message: `${state}: ${reason ?? 'no reason known'}`, ...advice, facts };
   }
@@ -55,6 +59,15 @@ export function connectVerdict({ name, transport, state, reason, fix, health, in
     ...advice,
     facts: { ...facts, transport, connectMs, protocolVersion, era } as JsonObject,
   };
+}
+
+/** Removes the advice to run the doctor, which runs already. */
+function withoutDoctor(fix: string, transport: string): string {
+  const rest = fix.replace(/(?:[;,] |^)(?:or )?(?:[Rr]un )?`heddle doctor[^`]*`[^.;]*/, '').trim();
+  if (rest !== '' && rest !== '.') return rest;
+  return transport === 'stdio'
+    ? 'Run its command by hand, and read what it prints.'
+    : 'Ask the operator of the server what its log says.';
 }
 
 /** The names of the transports in sentences. */

@@ -9,6 +9,7 @@ import { findProgram } from '../../process/find-program.ts';
 import { unpassable } from '../../process/pid-namespace.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { DroppedCounts } from '../../wire/peer.ts';
+import { NOT_EXECUTABLE_FIX } from '../transports/stdio-transport.ts';
 import { connectAndList, connectVerdict, count, type ExaminedServer } from './check-server.ts';
 import { reach } from './reach.ts';
 
@@ -70,7 +71,12 @@ async function wayToProcess(
     'file' in found
       ? { level: 'ok', subject, message: `${command} is ${found.file}, started in ${cwd}`, facts: { ...found, cwd } }
       : 'forbidden' in found
-        ? { level: 'error', subject, message: `${found.forbidden} is not executable`, fix }
+        ? {
+            level: 'error',
+            subject,
+            message: `${found.forbidden} is not executable`,
+            fix: NOT_EXECUTABLE_FIX,
+          }
         : { level: 'error', subject, message: nowhere, fix };
   return [program, examineEnclosure(enclosure)];
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { toRoot } from '../../config/read/to-root.ts';
 import { REJECTED } from '../../core/call/check-input-response.ts';
 import { callbackFor, canHandle, requiredCapability } from '../../core/call/client-capabilities.ts';
@@ -21,6 +22,10 @@ export interface ServerRequests {
   readonly suspendedCalls: SuspendedCalls;
   /** Returns the configured roots as MCP `Root` objects. Every server may list them. */
   roots(): readonly JsonObject[];
+  /** Calls the listener when the configured roots have changed. Returns the function that ends that. */
+  onRootsChanged(listener: () => void): () => void;
+  /** Tells the listeners, if a new configuration has other roots. */
+  configured(): void;
   /** Returns the input request as this user may get it. Throws an `RpcError` for the server if they may not. */
   admit(server: string, inputRequest: InputRequest, user: InputUser): InputRequest;
 }
@@ -49,6 +54,8 @@ export const isInputRequest = (method: unknown): method is InputRequest['method'
 export function openServerRequests(options: ServerRequestsOptions): ServerRequests {
   const { suspendedCalls, roots, sampling, clock = steadyClock } = options;
   let known: { readonly from: readonly string[]; readonly roots: readonly JsonObject[] } = { from: [], roots: [] };
+  const listeners = new Set<() => void>();
+  let announced = roots();
   const windows = new Map<string, { readonly opensAt: number; calls: number }>();
 
   function admitSampling(server: string, { principal, isCounted }: InputUser, params: JsonObject): JsonObject {
@@ -85,6 +92,15 @@ export function openServerRequests(options: ServerRequestsOptions): ServerReques
       const from = roots();
       if (from !== known.from) known = { from, roots: from.map(toRoot) }; // Every call reads them, so they are converted only when they change.
       return known.roots;
+    },
+    onRootsChanged(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    configured() {
+      if (isDeepStrictEqual(announced, roots())) return;
+      announced = roots();
+      for (const listener of listeners) listener();
     },
     admit(server, inputRequest, user) {
       if (!canHandle(user.capabilities, inputRequest)) throw unsupported(inputRequest);

@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import { capabilitiesKey, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import type { JsonObject } from '../../core/call.ts';
-import { never } from '../fixtures.ts';
+import type { Caller, JsonObject } from '../../core/call.ts';
+import { never, type TinyServer } from '../fixtures.ts';
 import { callOf, openPool, turn, withCapabilities } from './fixtures.ts';
 
 const signal = new AbortController().signal;
@@ -221,3 +221,38 @@ verifies('T10', 'encodes each capability set as its own number', () => {
   ]);
   expect(capabilitiesKey(withCapabilities(...names))).toBe(31);
 });
+
+verifies(
+  'T10',
+  'a change of roots opens no connection, and reaches no other caller and no shared connection',
+  async () => {
+    const { servers, connectionFor, tiny } = openPool();
+    const capabilities = withCapabilities('roots', 'rootsListChanged');
+    const [ada, grace] = ['ada', 'grace'].map((id) => ({ ...callOf(id).caller, session: 's' }));
+    servers.rootsChanged(ada as Caller);
+    expect(tiny.transports).toHaveLength(0);
+    await connectionFor('ada');
+    await servers.connectionFor('demo', { caller: grace as Caller, capabilities }, signal);
+    servers.rootsChanged(ada as Caller);
+    await turn();
+    expect(toldIn(tiny)).toBe(0);
+    servers.rootsChanged(grace as Caller);
+    await until('the server of grace is told', () => toldIn(tiny) === 1);
+    expect(tiny.transports).toHaveLength(2);
+  },
+);
+
+verifies('T10', 'a modern server gets no change of roots', async () => {
+  const capabilities = withCapabilities('roots', 'rootsListChanged');
+  const user = { principal: 'ada', capabilities };
+  const { servers, tiny } = openPool({ answers: modern, user });
+  const caller = { ...callOf('ada').caller, session: 's' };
+  const connection = await servers.connectionFor('demo', { caller, capabilities }, signal);
+  servers.rootsChanged(caller);
+  await connection.notify('test/sent', {}, signal);
+  await until('it has arrived', () => tiny.notifications.some(([method]) => method === 'test/sent'));
+  expect(toldIn(tiny)).toBe(0);
+});
+
+const toldIn = ({ notifications }: TinyServer) =>
+  notifications.filter(([method]) => method === 'notifications/roots/list_changed').length;

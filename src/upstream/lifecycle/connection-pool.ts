@@ -59,6 +59,8 @@ export interface ConnectionPool extends UserSignIns {
   discoverToolsLater(names: readonly string[], user: UserWithCapabilities): Promise<void>;
   /** Tests whether a server has to be connected before the tools that this caller sees are known. */
   needsConnection(name: string, caller: Caller): boolean;
+  /** Tells the servers that the session of this caller has called that its roots have changed. Connects none. */
+  rootsChanged(caller: Caller): void;
 }
 
 /** The pool as `openServers` sees it: with the upkeep of private connections. */
@@ -81,6 +83,7 @@ export interface ConnectionPoolOptions {
   readonly clock: Clock;
   readonly timer: Timer;
   readonly find: (name: string) => Server | undefined;
+  readonly all: () => Iterable<Server>;
   /** Uses a server, and its successor when a newer configuration replaced it meanwhile. */
   readonly using: <T>(name: string, signal: AbortSignal, use: (server: Server) => Promise<T>) => Promise<T>;
   /** Receives the name of a server when a private connection to it was opened. */
@@ -153,12 +156,20 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
       if (server?.privately.usesShared(user)) return server.settleLists();
       return server && privates.ensureFeed(server.privately, user)?.settle();
     },
+    rootsChanged: (caller) => announceRootsOf(caller, privates, options),
     ...subscribing({ find, using, connectionFor, privates }),
     ...toolDiscovery({ find, privates, cache, closing }),
     ...userSignIns({ find, open: (name, user, signal) => connect(name, signal, user), privates, timer, closing }),
     ...upkeepOf(privates, (name, user) => connectionFor(name, user, closing)),
     statusFor: (server, caller) => statusFor({ privates, cache }, server, caller),
   };
+}
+
+/** Tells servers that the roots of a client have changed. The shared connections of a sole user are those of its client. */
+function announceRootsOf(caller: Caller, privates: PrivateConnections, { user, all }: ConnectionPoolOptions): void {
+  privates.rootsChanged(caller);
+  if (caller.id !== user?.principal) return;
+  for (const { connection } of all()) connection?.rootsChanged?.();
 }
 
 /** Returns the status of a server as this caller sees it. Its `tools` are absent unless those of the caller are known. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import type { ServerEvent, ServerStatus } from '../../core/records/server-status.ts';
+import type { ServerFailure } from '../../store/server-book.ts';
 import type { UrlTransport } from '../connection.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { Lists } from './server-definitions.ts';
@@ -10,6 +11,8 @@ export interface ServerFacts {
   readonly lists: Lists;
   readonly retryAt: number | undefined;
   readonly info: JsonObject | undefined;
+  /** The failure of an earlier process, shown until this one connects the server. */
+  readonly failure?: ServerFailure | undefined;
   /** A problem of a connected server, such as a list that failed. */
   readonly trouble: string | undefined;
   /** The transport in use now or at the last connection, if it was found out at the connect. */
@@ -35,12 +38,20 @@ export function describeServer(plan: ServerPlan, state: ServerState, facts: Serv
     ...(code !== undefined && { code }),
     ...(state.state === 'waiting' && retryAt !== undefined && { retryAt }),
     ...retryFrom(plan, state),
+    ...earlierFailure(name, state, facts.failure),
     ...(lists.tools && { tools: lists.tools.length }),
     ...(lists.resources && { resources: lists.resources.length }),
     ...(lists.templates && { templates: lists.templates.length }),
     ...(lists.prompts && { prompts: lists.prompts.length }),
     ...(state.state === 'connected' && info && { info }),
   };
+}
+
+/** Returns the failure of an earlier process, as long as this one has not tried the server. */
+function earlierFailure(name: string, { state }: ServerState, failure?: ServerFailure): Partial<ServerStatus> {
+  if (state !== 'idle' || !failure) return {};
+  const { at, code, message, fix } = failure;
+  return { state: 'failed', code, reason: message, fix: fix.replaceAll('<server>', name), failedAt: at };
 }
 
 /** Returns the transport in use. The cached one may belong to an entry of another type with the same URL. */
@@ -56,9 +67,11 @@ export function eventsBetween(before: ServerState, after: ServerState): readonly
   return before.state === 'connected' ? ['disconnected', reached] : [reached];
 }
 
-/** Returns when a call may retry a failed server. A barred server is never retried. */
-const retryFrom = ({ reconnect }: ServerPlan, state: ServerState): Pick<ServerStatus, 'retryFrom'> =>
-  state.state === 'failed' && Number.isFinite(state.at) ? { retryFrom: state.at + reconnect.delayMs } : {};
+/** Returns when a server failed, and when a call may retry it. A barred server is never retried. */
+const retryFrom = ({ reconnect }: ServerPlan, state: ServerState): Pick<ServerStatus, 'retryFrom' | 'failedAt'> =>
+  state.state === 'failed' && Number.isFinite(state.at)
+    ? { retryFrom: state.at + reconnect.delayMs, failedAt: state.at }
+    : {};
 
 function publicState({ state }: ServerState): ServerStatus['state'] {
   const isPending = state === 'idle' || state === 'connecting' || state === 'waiting' || state === 'closed';

@@ -1,11 +1,15 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import type { JsonObject } from '../../core/call.ts';
 import type { Message } from '../../wire/json-rpc.ts';
 import type { Transport } from '../../wire/transport.ts';
-import { HELLO, serverOf, tinyServer, toolCall } from '../fixtures.ts';
+import { suspendedCalls } from '../elicitation/suspended-calls.ts';
+import { fakeTime, HELLO, memoryBook, planOf, serverOf, tinyServer, toolCall } from '../fixtures.ts';
+import { openServers } from '../servers.ts';
 import { connectInMemory, type Serve } from '../transports/connect-in-memory.ts';
+import type { ServerPlan } from './plan-server.ts';
+import { openServerCache } from './server-cache.ts';
 
 const signal = new AbortController().signal;
 const settled = () => new Promise(setImmediate);
@@ -37,9 +41,9 @@ class Pinged {
   }
 }
 
-async function pinged() {
+async function pinged(plan: Partial<ServerPlan> = {}) {
   const far = new Pinged();
-  const made = serverOf(tinyServer(), { connect: connectInMemory(far.serve) });
+  const made = serverOf(tinyServer(), { connect: connectInMemory(far.serve), plan });
   const { server, time } = made;
   await server.connect(signal);
   return {
@@ -140,3 +144,57 @@ verifies('T7', 'closes a connection after four missed probes, and opens another'
   await until('it is back', () => server.status.state === 'connected');
   expect(server.connection).not.toBe(connection);
 });
+
+verifies('T7', '`health.misses` says after how many missed probes a server is unhealthy', async () => {
+  for (const misses of [1, 3]) {
+    const { server, far, check } = await pinged({ health: { intervalMs: 30_000, misses } });
+    far.ping = 'is silent';
+    for (let n = 1; n < misses; n++) await check();
+    expect(server.status.health).toBe('ok');
+    await check();
+    expect(server.status).toMatchObject({ state: 'connected', health: 'unhealthy' });
+    for (let n = 0; n < misses; n++) await check();
+    expect(server.status.state).toBe('pending');
+  }
+});
+
+verifies(
+  'T7',
+  '`health.intervalMs` says how often a server is probed, also after a change of the configuration',
+  async () => {
+    const [often, usual] = [new Pinged(), new Pinged()];
+    const time = fakeTime();
+    const plan = (name: string, far: Pinged, health?: ServerPlan['health']) =>
+      planOf({
+        name,
+        connect: connectInMemory(far.serve),
+        ...(health && { health, revision: JSON.stringify(health) }),
+      });
+    const servers = openServers({
+      plans: [plan('often', often, { intervalMs: 10_000, misses: 2 }), plan('usual', usual)],
+      suspendedCalls: suspendedCalls(),
+      cache: openServerCache({ saved: [], book: memoryBook() }),
+      localConcurrency: 3,
+      remoteConcurrency: 20,
+      ...time,
+      onStatus: () => {},
+      onList: () => {},
+      onNotification: () => {},
+    });
+    onTestFinished(() => servers.close());
+    const pings = async (ms: number) => {
+      for (const name of ['often', 'usual']) await servers.connect(name, signal);
+      for (const far of [often, usual]) far.requests.length = 0;
+      for (let passed = 0; passed < ms; passed += 10_000) {
+        time.pass(10_000);
+        await settled();
+      }
+      return [often, usual].map(({ requests }) => requests.filter((method) => method === 'ping').length);
+    };
+    expect(await pings(60_000)).toEqual([6, 2]);
+    servers.update([plan('often', often), plan('usual', usual, { intervalMs: 20_000, misses: 2 })]);
+    expect(await pings(60_000)).toEqual([2, 3]);
+    await servers.close();
+    expect(time.timers()).toBe(0);
+  },
+);

@@ -1,16 +1,14 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
-import type { Time } from '../../core/time.ts';
+import { repeatEvery, type Time, type Timer } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
 import { stderrReason } from '../transports/stderr-reason.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
 
-/** Interval between health checks of all servers. */
-export const PROBE_EVERY_MS = 30_000;
 const PROBE_MS = 5000;
 
 export interface HealthOptions {
-  readonly plan: Pick<ServerPlan, 'credential' | 'autoConnect'>;
+  readonly plan: Pick<ServerPlan, 'credential' | 'autoConnect' | 'health'>;
   readonly time: Time;
   readonly connection: () => Connection | undefined;
   /** Returns how long that connection has been open. */
@@ -22,9 +20,9 @@ export interface HealthOptions {
 
 /** The health check of one server. */
 export interface Health {
-  /** Notes that a message of the server arrived: the next probe is due 30 s later. */
+  /** Notes that a message of the server arrived: the next probe is due one interval later. */
   onMessage(): void;
-  /** Probes an idle server; for one that needs a sign-in, sees whether that has happened. Skips a server with calls in flight, or with a message in the last 30 s. */
+  /** Probes an idle server; for one that needs a sign-in, sees whether that has happened. Skips a server with calls in flight, or with a message since the last interval. */
   check(): Promise<void>;
 }
 
@@ -33,7 +31,7 @@ export function watchHealth({ plan, time, connection, upMs, state, onEvent }: He
   let probing = false;
 
   // After a missed probe only an answered probe makes a server healthy again.
-  const isDue = () => time.clock() - lastMessageAt >= PROBE_EVERY_MS || !isHealthy(state());
+  const isDue = () => time.clock() - lastMessageAt >= plan.health.intervalMs || !isHealthy(state());
 
   /** Sees whether a credential of any process has ended a refusal, without a request to the server. */
   async function checkSignIn(): Promise<void> {
@@ -57,6 +55,39 @@ export function watchHealth({ plan, time, connection, upMs, state, onEvent }: He
       if (connection() === probed) onEvent(event); // Otherwise the loss of the connection was reported already.
     },
   };
+}
+
+/** A server with the interval of its checks. */
+interface Checked extends Pick<Health, 'check'> {
+  readonly plan: Pick<ServerPlan, 'health'>;
+}
+
+/** Repeats the checks of servers, each in its interval. Servers with the same interval share a timer. */
+export function repeatChecks(timer: Timer, servers: () => Iterable<Checked>): { follow(): void; stop(): void } {
+  const timers = new Map<number, () => void>();
+  const intervalOf = ({ plan }: Checked) => plan.health.intervalMs;
+
+  function check(intervalMs: number): void {
+    for (const server of servers()) if (intervalOf(server) === intervalMs) void server.check();
+  }
+
+  function use(intervals: ReadonlySet<number>): void {
+    for (const [intervalMs, stop] of timers) {
+      if (intervals.has(intervalMs)) continue;
+      stop();
+      timers.delete(intervalMs);
+    }
+    for (const intervalMs of intervals)
+      if (!timers.has(intervalMs))
+        timers.set(
+          intervalMs,
+          repeatEvery(timer, intervalMs, () => check(intervalMs)),
+        );
+  }
+
+  const follow = () => use(new Set([...servers()].map(intervalOf)));
+  follow();
+  return { follow, stop: () => use(new Set()) };
 }
 
 const isHealthy = (state: ServerState) => state.state === 'connected' && state.health === 'ok' && state.misses === 0;
@@ -98,8 +129,9 @@ function connectionDropped({ server, ending, stderrTail }: Connection): Upstream
   const dropped = `The connection to ${server} dropped`;
   if (end === undefined) return lost(server, reason === '' ? `${dropped}.` : `${dropped}. ${reason}`);
   // A new process may run well, so that `heddle doctor` finds nothing.
-  const fix = 'Run its command by hand to see what it prints.';
-  return lost(server, `${dropped}: ${end}.${reason === '' ? '' : ` Its stderr: ${reason}`}`, fix);
+  return reason === ''
+    ? lost(server, `${dropped}: ${end}.`, 'Run its command by hand to see what it prints.')
+    : lost(server, `${dropped}: ${end}. Its stderr: ${reason}`, 'Correct what its stderr names.');
 }
 
 /** The error of a connection that is open but answers no probe. */

@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../config/config.ts';
-import { connectorOfOrigin } from '../../config/connector-of-origin.ts';
 import { listSignatureOf } from '../../config/read/signature.ts';
-import { TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
+import { connectorOfOrigin } from '../../config/schema/connector-of-origin.ts';
+import { HEALTH_DEFAULTS, TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { RemoteEntry, ServerEntry, StdioEntry } from '../../config/schema/schema.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
@@ -63,6 +63,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
     local: entry?.type === 'stdio',
     autoConnect: entry?.autoConnect ?? false,
     reconnect: entry?.reconnect ?? TREATMENT_DEFAULTS.reconnect,
+    health: entry?.health ?? HEALTH_DEFAULTS,
     get connectTimeoutMs() {
       return timeoutMs();
     },
@@ -99,13 +100,16 @@ function prepared(
 }
 
 /** Returns why a server cannot be connected: its entry is invalid, untrusted, blocked or disabled. */
-export function whyNotConnectable({ name, entry, problem }: ServerConfig): HeddleError | undefined {
+export function whyNotConnectable({ name, entry, problem, whyDisabled }: ServerConfig): HeddleError | undefined {
   if (problem || !entry) {
     const { code = 'CONFIG_INVALID', message = `The entry of ${name} is broken.`, fix, at } = problem ?? {};
     const location = at ? ` (${at.file}:${at.line}:${at.column})` : '';
     return new HeddleError(code, `${message}${location}`, fix ? { fix } : {});
   }
-  if (!entry.enabled) return new HeddleError('SERVER_DISABLED', `${name} is disabled.`);
+  if (!entry.enabled) {
+    const { message, ...advice } = whyDisabled ?? { message: `${name} is disabled.` };
+    return new HeddleError('SERVER_DISABLED', message, advice);
+  }
   if (sandboxOf(entry) === 'none' && entry.type === 'stdio' && entry.sandbox) {
     return new HeddleError('SANDBOX_UNAVAILABLE', `${name} asks for a sandbox, which cannot be enforced here yet.`);
   }
@@ -211,6 +215,8 @@ export interface ServerPlan {
   readonly autoConnect: boolean;
   /** Attempts and delay of a reconnect. `delayMs` is also how soon a call may retry a failed server. */
   readonly reconnect: { readonly maxAttempts: number; readonly delayMs: number };
+  /** The interval of probes, and the misses in a row that make the server unhealthy. */
+  readonly health: { readonly intervalMs: number; readonly misses: number };
   /** Deadline of the handshake and of each list request, by the active configuration. */
   readonly connectTimeoutMs: number;
   /** The only protocol version to speak, if its entry fixes one. */

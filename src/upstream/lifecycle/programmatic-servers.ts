@@ -1,6 +1,7 @@
 import type { ServerConfig } from '../../config/config.ts';
 import { TREATMENT_DEFAULTS } from '../../config/schema/defaults.ts';
 import type { JsonObject } from '../../core/call.ts';
+import { bridgeTo, type TransportServer } from '../transports/bridge-transport.ts';
 import type { Serve } from '../transports/connect-in-memory.ts';
 
 /** A server in this process, for instance an `McpServer` of the TypeScript SDK. */
@@ -19,14 +20,18 @@ export interface InProcessTransport {
 }
 
 /** Servers that a program passes to `openHeddle`, by name. */
-export type ServersOption = Readonly<Record<string, JsonObject | InProcessServer>>;
+export type ServersOption = Readonly<Record<string, JsonObject | ProgramServer>>;
 
-/** Returns the `connect` functions of the in-process servers, by name. */
+/** A server that no entry can describe: one in this process, or one behind a transport of the program. */
+export type ProgramServer = InProcessServer | TransportServer;
+
+/** Returns the functions that connect the servers of a program, by name. */
 export function inProcessOf(servers: ServersOption): Map<string, Serve> {
   const inProcess = new Map<string, Serve>();
   for (const [name, server] of Object.entries(servers)) {
+    if (!isOfProgram(server)) continue;
     // Called as a method: `connect` of an SDK server needs its `this`.
-    if (isInProcess(server)) inProcess.set(name, (transport) => server.connect(transport));
+    inProcess.set(name, 'connect' in server ? (transport) => server.connect(transport) : bridgeTo(name, server));
   }
   return inProcess;
 }
@@ -36,7 +41,7 @@ export async function toServerConfigs(
   scope: 'sdk' | 'command' | 'dynamic',
 ): Promise<readonly ServerConfig[]> {
   const configs = Object.entries(servers).map(async ([name, server]) => {
-    if (isInProcess(server)) return [inProcessServer(name, name, 'sdk')];
+    if (isOfProgram(server)) return [inProcessServer(name, name, 'sdk')];
     const { parseServers } = await import('../../config/read/parse-servers.ts');
     return parseServers(scope, { [name]: server });
   });
@@ -51,5 +56,5 @@ export const inProcessServer = (name: string, serves: string, scope: 'builtin' |
   shadowed: [],
 });
 
-const isInProcess = (server: JsonObject | InProcessServer): server is InProcessServer =>
-  typeof server.connect === 'function';
+const isOfProgram = (server: JsonObject | ProgramServer): server is ProgramServer =>
+  ['connect', 'transport'].some((name) => typeof (server as Readonly<Record<string, unknown>>)[name] === 'function');

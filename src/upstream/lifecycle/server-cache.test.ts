@@ -60,3 +60,11 @@ verifies('C2', 'finds the newest entry of any capability set, whose transport co
   expect(cache.newest(demo)).toMatchObject({ capabilitySet: 3, urlTransport: 'sse' });
   expect(cacheOf([entry(3, 'old')], 0).newest(demo)).toBeUndefined();
 });
+
+verifies('T3', 'removes the failure of a connected server, also if another process stored it', () => {
+  const removed: object[] = [];
+  const book = { put: async () => {}, remove: async (failure: object) => void removed.push(failure) };
+  const failures = { saved: [], book, shownMs: 60_000, clock: () => 0 };
+  openServerCache({ saved: [], book: { remember: async () => {} }, failures }).removeFailure(demo);
+  expect(removed).toEqual([{ server: 'demo', signature: 'sig' }]);
+});

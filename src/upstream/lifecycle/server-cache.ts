@@ -1,4 +1,6 @@
-import type { CachedServer, ServerBook } from '../../store/server-book.ts';
+import type { HeddleError } from '../../core/errors.ts';
+import type { Clock } from '../../core/time.ts';
+import type { CachedServer, FailureBook, ServerBook, ServerFailure } from '../../store/server-book.ts';
 import type { ServerPlan } from './plan-server.ts';
 
 type CachedPlan = Pick<ServerPlan, 'name' | 'signature'>;
@@ -9,6 +11,17 @@ export interface ServerCacheOptions {
   readonly book: Pick<ServerBook, 'remember'>;
   /** The capability set that shared connections declare, as `capabilitiesKey` encodes it; 0 unless given. */
   readonly sharedSet?: number;
+  /** Without it failures are neither stored nor shown. */
+  readonly failures?: FailureOptions;
+}
+
+export interface FailureOptions {
+  /** The failures that the store had at the start, of all processes. */
+  readonly saved: readonly ServerFailure[];
+  readonly book: Pick<FailureBook, 'put' | 'remove'>;
+  /** The age up to which a failure of an earlier process is shown; 0 shows none. */
+  readonly shownMs: number;
+  readonly clock: Clock;
 }
 
 /** The last known definitions of all servers, by server and capability set. In memory and in the store. */
@@ -27,10 +40,15 @@ export interface ServerCache {
   has(server: CachedPlan, capabilitySet: number): boolean;
   /** Replaces the entry of the same server and capability set. */
   put(entry: CachedServer): void;
+  /** Returns the failure of an earlier process that is still shown. */
+  failure(server: CachedPlan): ServerFailure | undefined;
+  putFailure(server: CachedPlan, error: HeddleError): void;
+  /** Forgets the failure of a server that has connected, also one that another process stored meanwhile. */
+  removeFailure(server: CachedPlan): void;
 }
 
 /** Opens the cache. An entry counts only for a plan with its signature: another command or URL is another server. */
-export function openServerCache({ saved, book, sharedSet = 0 }: ServerCacheOptions): ServerCache {
+export function openServerCache({ saved, book, sharedSet = 0, failures }: ServerCacheOptions): ServerCache {
   const entries = new Map<string, Map<number, CachedServer>>();
 
   function add(entry: CachedServer): void {
@@ -48,6 +66,7 @@ export function openServerCache({ saved, book, sharedSet = 0 }: ServerCacheOptio
   };
   const newest = (server: CachedPlan) => entriesOf(server).toSorted((a, b) => b.at - a.at)[0];
   return {
+    ...failureCache(failures),
     sharedSet,
     shared,
     newest,
@@ -66,5 +85,31 @@ export function openServerCache({ saved, book, sharedSet = 0 }: ServerCacheOptio
       return found.some(isListed) || (wanted === 0 && found.length === 0);
     },
     withCapabilities: (server) => (sharedSet === 0 ? entriesOf(server).filter((one) => one.capabilitySet !== 0) : []),
+  };
+}
+
+type FailureCache = Pick<ServerCache, 'failure' | 'putFailure' | 'removeFailure'>;
+
+function failureCache(options: FailureOptions | undefined): FailureCache {
+  if (!options) return { failure: () => undefined, putFailure: () => {}, removeFailure: () => {} };
+  const { saved, book, shownMs, clock } = options;
+  const keyOf = ({ name, signature }: CachedPlan) => JSON.stringify([name, signature]);
+  const failures = new Map(saved.map((one) => [keyOf({ name: one.server, signature: one.signature }), one]));
+  return {
+    failure(server) {
+      const found = failures.get(keyOf(server));
+      const age = found ? clock() - found.at : Number.POSITIVE_INFINITY;
+      return age >= 0 && age < shownMs ? found : undefined;
+    },
+    putFailure(server, { code, message, fix }) {
+      const failure = { server: server.name, signature: server.signature, at: clock(), code, message, fix };
+      failures.set(keyOf(server), failure);
+      // A lost record costs one more attempt.
+      book.put(failure).catch(() => {});
+    },
+    removeFailure(server) {
+      failures.delete(keyOf(server));
+      book.remove({ server: server.name, signature: server.signature }).catch(() => {});
+    },
   };
 }

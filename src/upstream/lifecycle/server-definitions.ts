@@ -39,6 +39,8 @@ export interface ServerDefinitions {
   clearFailures(): void;
   /** Writes the lists of the shared connection to the cache. */
   save(): void;
+  /** Saves after a connect. The cache forgets an earlier failure. */
+  saveConnected(): void;
 }
 
 export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefinitions {
@@ -63,6 +65,8 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     invalidate(error) {
       era.invalidate(error);
       newest.invalidate(error);
+      const isOfAll = plan.scope !== 'builtin' && plan.credentials !== 'user';
+      if (isOfAll && error.code !== 'AUTH_NEEDED') cache.putFailure(plan, error);
     },
     urlTransport: () => era.knownTransport() ?? newest.knownTransport(),
     capabilityLists: capabilityLists({
@@ -83,5 +87,9 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     failure: () => failures.values().next().value,
     clearFailures: () => failures.clear(),
     save: () => save(cache.sharedSet),
+    saveConnected() {
+      if (plan.scope !== 'builtin') cache.removeFailure(plan);
+      save(cache.sharedSet);
+    },
   };
 }

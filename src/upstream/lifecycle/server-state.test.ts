@@ -13,7 +13,7 @@ import {
 
 const error = new UpstreamError('UPSTREAM_UNREACHABLE', 'It is gone.', { delivered: 'no' });
 const off = new HeddleError('SERVER_DISABLED', 'It is off.');
-const rules: ReconnectRules = { maxAttempts: 3, delayMs: 5000, autoConnect: false };
+const rules: ReconnectRules = { maxAttempts: 3, delayMs: 5000, autoConnect: false, misses: 2 };
 const AT = 100_000;
 
 const STATES = {

@@ -1,8 +1,10 @@
 import type { HeddleError } from '../../core/errors.ts';
 import type { LostSession } from '../connection.ts';
 
-/** How a lost server is reconnected. */
+/** How a server that hangs is noticed, and how a lost one is reconnected. */
 export interface ReconnectRules {
+  /** The missed probes in a row that make a server unhealthy. */
+  readonly misses: number;
   readonly maxAttempts: number;
   readonly delayMs: number;
   /** True when the server is connected without a call: its first connect, too, is retried. */
@@ -75,8 +77,6 @@ type Row<S extends ServerState['state']> = {
 export const INITIAL_STATE: ServerState = { state: 'idle', spent: 0 };
 /** After this time up a server has all its reconnect attempts again. */
 export const STEADY_MS = 30_000;
-const MISSES_TO_UNHEALTHY = 2;
-const MISSES_TO_LOST = 4;
 
 /** Returns the state that follows `state` after `event`, and the effects to perform. */
 export function reduce(state: ServerState, event: StateEvent, rules: ReconnectRules): Transition {
@@ -153,15 +153,20 @@ function drop(
 const uncounted = (lost: Of<'dropped' | 'probe-missed'>): number =>
   lost.kind === 'dropped' && lost.lostSession === 'used' ? 1 : 0;
 
-// A server that hangs keeps its connection open, so it is closed after 4 missed probes.
+// A server that hangs keeps its connection open, so it is closed after twice the misses of an unhealthy one.
 function missProbe(state: In<'connected'>, event: Of<'probe-missed'>, rules: ReconnectRules): Transition {
   const misses = state.misses + 1;
-  if (misses >= MISSES_TO_LOST) {
+  if (misses >= 2 * rules.misses) {
     const lost = drop(state, event, rules);
     return to(lost.state, 'close', ...lost.effects);
   }
-  if (misses < MISSES_TO_UNHEALTHY || state.health === 'unhealthy') return to({ ...state, misses });
-  return to({ ...state, misses, health: 'unhealthy', reason: `It did not answer ${misses} probes in a row.` });
+  if (misses < rules.misses || state.health === 'unhealthy') return to({ ...state, misses });
+  return to({
+    ...state,
+    misses,
+    health: 'unhealthy',
+    reason: `It did not answer ${misses === 1 ? 'a probe' : `${misses} probes in a row`}.`,
+  });
 }
 
 /** Connects a failed server once for a call, unless that was tried within `delayMs`. */

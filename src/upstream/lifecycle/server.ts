@@ -44,10 +44,10 @@ export class Server {
 
   constructor(options: ServerOptions) {
     const { plan, cache, time, onCapabilityTools } = options;
-    const { connect: error, reconnect, autoConnect } = plan;
+    const { connect: error, reconnect, autoConnect, health } = plan;
     this.plan = plan;
     this.#options = options;
-    this.#rules = { ...reconnect, autoConnect };
+    this.#rules = { ...reconnect, autoConnect, misses: health.misses };
     this.#retry = retryTimer(time, reconnect.delayMs, () => this.#on({ kind: 'retry-due' }));
     this.#definitions = serverDefinitions({ plan, cache, clock: time.clock, onCapabilityTools });
     this.privately = privateConnector({
@@ -126,9 +126,9 @@ export class Server {
     return this.#health.check();
   }
 
-  /** Closes the shared connection; the next call opens a new one. */
-  disconnect(): Promise<void> {
-    return this.#end({ kind: 'disconnected' }, 'close');
+  /** Closes the shared connection, at once or after the calls in flight; the next call opens a new one. */
+  disconnect(how: 'close' | 'drain' = 'close'): Promise<void> {
+    return this.#end({ kind: 'disconnected' }, how);
   }
 
   close(): Promise<void> {
@@ -231,7 +231,7 @@ export class Server {
     this.#shared = shared;
     this.#definitions.era.record(known, connection);
     this.#on({ kind: 'opened' });
-    this.#definitions.save();
+    this.#definitions.saveConnected();
     void this.#options.subscriptions.shared.attach(connection);
     connection.closed.then(() => {
       if (this.#shared !== shared) return;
@@ -292,6 +292,7 @@ export class Server {
       lists: this.#definitions.lists(),
       trouble: this.#definitions.failure(),
       retryAt: this.#retry.at,
+      failure: this.#options.cache.failure(this.plan),
       info: this.#shared?.info,
       urlTransport: this.#definitions.urlTransport(),
     });

@@ -27,6 +27,8 @@ export interface NegotiateOptions {
   readonly signal: AbortSignal;
   /** The era of an earlier connect: tried first, with the whole deadline. */
   readonly known?: Era | undefined;
+  /** True if a legacy server is told when its list of roots changes. The modern era has no such notification. */
+  readonly announcesRoots?: boolean;
   /** The only version to speak, if the entry of the server fixes one. */
   readonly protocol?: ProtocolVersion | undefined;
   /** Time without an answer to the probe after which `initialize` is sent as well; 2 s unless given. */
@@ -167,7 +169,9 @@ async function discover(peer: Peer, options: NegotiateOptions): Promise<Agreemen
 }
 
 async function initialize(peer: Peer, options: NegotiateOptions): Promise<Agreement> {
-  const { client, capabilities = {}, protocol, deadlineMs, signal, onLegacyVersion } = options;
+  const { client, protocol, deadlineMs, signal, onLegacyVersion } = options;
+  const roots = options.announcesRoots && { roots: { listChanged: true } };
+  const capabilities = { ...options.capabilities, ...roots };
   const hello = { protocolVersion: protocol ?? LEGACY_VERSIONS[0], capabilities, clientInfo: client };
   const found = await peer.request('initialize', hello, { deadlineMs, signal });
   const version = found.protocolVersion;

@@ -19,6 +19,7 @@ import { openServerRequests, type ServerRequests } from '../elicitation/server-r
 import { suspendedCalls } from '../elicitation/suspended-calls.ts';
 import { isSignInNeeded, toConnectFailure, toFailure } from '../failure.ts';
 import { takesTaskCalls } from '../legacy-task.ts';
+import { announceRoots } from './announce-roots.ts';
 import { legacyCalls, type ProtocolCalls } from './call-legacy.ts';
 import { modernCalls } from './call-modern.ts';
 import { CONNECT_MS, orLateConnect } from './connect-timeout.ts';
@@ -76,9 +77,13 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
   });
   try {
     await peer.start();
+    const hasRoots = serverRequests.roots().length > 0;
+    // A client with roots of its own gets the requests, so it decides.
+    const announcesRoots = capabilities.roots ? capabilities.rootsListChanged === true : hasRoots;
     const agreement = await negotiate(peer, {
       client: { name: 'heddle', version: VERSION },
-      capabilities: capabilitiesOf(capabilities, serverRequests.roots().length > 0),
+      capabilities: capabilitiesOf(capabilities, hasRoots),
+      announcesRoots,
       deadlineMs: timeoutMs,
       signal,
       known,
@@ -87,6 +92,7 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
     }).catch((thrown) => {
       throw orLateConnect(thrown, { server, task: 'answer the handshake', timeoutMs });
     });
+    const rootsChanged = announcesRoots && agreement.era === 'legacy' ? announceRoots(peer, serverRequests) : undefined;
     serverCapabilities = agreement.capabilities;
     agreed = agreement;
     const ttls = listTtls({ agreement, onNotification: options.onNotification });
@@ -100,7 +106,7 @@ export async function openConnection(options: OpenConnectionOptions): Promise<Co
       calls = modernCalls({ peer, server, capabilities, serverRequests, listTools });
     }
     changes = followChanges(peer, { server, agreement, onNotification: options.onNotification });
-    return toConnection({ peer, agreement, calls, changes, ttls, session, list, log }, options);
+    return toConnection({ peer, agreement, calls, changes, ttls, session, list, log, rootsChanged }, options);
   } catch (thrown) {
     changes?.close();
     await peer.close();
@@ -117,10 +123,11 @@ interface Parts {
   readonly session: SessionUse;
   readonly list: Connection['list'];
   readonly log: ConnectionLog;
+  readonly rootsChanged: (() => void) | undefined;
 }
 
 function toConnection(
-  { peer, agreement, calls, changes, ttls, session, list, log }: Parts,
+  { peer, agreement, calls, changes, ttls, session, list, log, rootsChanged }: Parts,
   options: OpenConnectionOptions,
 ): Connection {
   const { server, urlTransport, ending, stderrTail = () => '' } = options;
@@ -167,6 +174,7 @@ function toConnection(
     subscribe: changes.subscribe,
     unsubscribe: changes.unsubscribe,
     notify: (method, params, signal) => peer.notify(method, params, signal),
+    ...(rootsChanged && { rootsChanged }),
     dropped: () => ({ ...peer.dropped }),
     async probe(signal) {
       const method = agreement.era === 'modern' ? 'server/discover' : 'ping';
@@ -251,7 +259,7 @@ const NO_SAMPLING = { maxCalls: 0, windowMs: 1, maxTokens: 0 };
 const ownServerRequests = (): ServerRequests =>
   openServerRequests({ suspendedCalls: suspendedCalls(), roots: () => [], sampling: () => NO_SAMPLING });
 
-/** Adds to a lost connection how the server process ended, if that is known. */
+/** Adds to a lost connection how the server process ended, if that is known. Its stderr may have text of other callers. */
 function withEnding(server: string, thrown: unknown, ending: string | undefined): unknown {
   if (ending === undefined || !(thrown instanceof UpstreamError) || thrown.code !== 'UPSTREAM_FAILED') return thrown;
   const { delivered, details } = thrown;

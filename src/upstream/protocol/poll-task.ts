@@ -14,6 +14,7 @@ import {
 } from '../elicitation/modern-input.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
 import { taskSampling } from '../elicitation/task-sampling.ts';
+import { cutRefusal } from '../failure.ts';
 
 export interface TaskPollerOptions {
   readonly server: string;
@@ -147,7 +148,7 @@ function endedWithoutResult(server: string, call: ResolvedCall, value: JsonObjec
   const reason = typeof statusMessage === 'string' ? ` Its message: ${statusMessage.slice(0, MAX_MESSAGE_CHARS)}` : '';
   const message =
     status === 'failed'
-      ? String(rpc.message || `${server} could not do ${nameFor(call)}.`)
+      ? cutRefusal(String(rpc.message || `${server} could not do ${nameFor(call)}.`))
       : `${server} stopped doing ${nameFor(call)} before it was done.${reason}`;
   return new UpstreamError('UPSTREAM_REFUSED', message, {
     delivered: 'maybe',

@@ -7,7 +7,7 @@ import { listen } from '../../../test/servers/http-servers.ts';
 import { openWatchdog } from '../../process/watchdog.ts';
 import { Peer } from '../../wire/peer.ts';
 import type { Transport } from '../../wire/transport.ts';
-import { answeredId } from './bad-message.ts';
+import { answeredId, quoted } from './bad-message.ts';
 import { HttpClientTransport } from './http-transport.ts';
 import { SseClientTransport } from './sse-transport.ts';
 import { StdioClientTransport } from './stdio-transport.ts';
@@ -154,4 +154,20 @@ it('takes the id of a response only, never that of a request or a notification',
   expect(answeredId('{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{')).toBeUndefined();
   expect(answeredId('{"jsonrpc":"2.0","method":"x","params":{},"id":3}')).toBeUndefined();
   expect(answeredId('Listening on {"id":3}')).toBeUndefined();
+});
+
+verifies('F3', 'quotes the reason after many empty lines', () => {
+  expect(quoted(`${'\n'.repeat(650)}Error: quota`)).toBe('Error: quota');
+  expect(quoted(`Error:${' '.repeat(1000)}quota\u0000 `)).toBe('Error: quota');
+  expect(quoted('a'.repeat(5000))).toBe('a'.repeat(300));
+});
+
+verifies('F3', 'quotes no secret that is cut where the search for secrets ends', () => {
+  const jwt = (chars: number) => `eyJ${'a'.repeat(300)}.${'b'.repeat(chars - 307)}.c`;
+  for (const end of [600, 4096]) {
+    for (let chars = end - 60; chars < end; chars++) {
+      expect(quoted(`${jwt(chars)} sk-ant-REALKEY1234567890abcdef`)).not.toMatch(/REAL|sk-/);
+      expect(quoted(`${jwt(chars)} postgres://ada:hunter2hunter2@db/shop`)).not.toContain('hunter');
+    }
+  }
 });

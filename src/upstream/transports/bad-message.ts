@@ -1,9 +1,11 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { redactBeginning, redactText } from '../../core/text/redact-text.ts';
 
 /** The largest message taken from a server that sets no `maxMessageBytes`. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const EDGE_CHARS = 512;
 const MAX_QUOTE_CHARS = 300;
+const MAX_SEARCHED_CHARS = 4096;
 // Servers write the id of a response first or, as the SDKs do, last.
 const RESPONSE_START =
   /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(\d+)\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?)?"(?:result|error)"\s*:/;
@@ -41,9 +43,9 @@ export function unreadable(server: string, cause: unknown): UpstreamError {
 
 export const whyUnreadable = (cause: unknown): string => quoted(HeddleError.from(cause).message);
 
-/** Returns foreign text on one line, shortened to 300 characters, without control characters. */
+/** Returns foreign text on one line, shortened to 300 characters, without control characters and secrets. */
 export const quoted = (text: string): string =>
-  text
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, MAX_QUOTE_CHARS);
+  redactBeginning(text, MAX_SEARCHED_CHARS, (part) => redactText(part.replace(/[\s\p{Cc}]+/gu, ' ').trim())).slice(
+    0,
+    MAX_QUOTE_CHARS,
+  );

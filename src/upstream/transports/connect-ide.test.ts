@@ -78,3 +78,18 @@ it.each([
   expect(failure.message).toMatch(message);
   expect(failure.message).toContain(join(home, '.claude/ide'));
 });
+
+verifies('T1', 'finds no IDE below the home folder of an environment without HOME', async () => {
+  const pool = httpPool({});
+  closers.push(() => pool.close());
+  const open = connectIde(entryOf<RemoteEntry>({ type: 'ws-ide', url: 'ws://127.0.0.1' }), {
+    ...{ pool, env: {}, workspace: home },
+  });
+  const capabilities = { form: false, url: false, sampling: false, samplingTools: false, roots: false };
+  const { signal } = new AbortController();
+  const refused = open({ server: 'ide', signal, known: 'legacy', capabilities, onNotification: () => {} });
+  await expect(refused).rejects.toMatchObject({
+    code: 'UPSTREAM_UNREACHABLE',
+    message: expect.stringContaining('according to an environment without HOME'),
+  });
+});

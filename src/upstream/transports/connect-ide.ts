@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { RemoteEntry } from '../../config/schema/schema.ts';
 import { UpstreamError } from '../../core/errors.ts';
+import { userHomeOf } from '../../files/home-folder.ts';
 import type { Connect } from '../connection.ts';
 import { connectSse } from './connect-sse.ts';
 import { connectWs } from './connect-ws.ts';
@@ -23,7 +23,7 @@ export function connectIde(entry: RemoteEntry, { pool, env, workspace }: IdeCont
   const lockFolder = lockFolderOf(entry, env);
   return async function connectIde(options) {
     const port = Number(new URL(entry.url).port) || undefined;
-    const ide = await findIde({ lockFolder, transport, workspace, port });
+    const ide = lockFolder && (await findIde({ lockFolder, transport, workspace, port }));
     if (!ide) throw noIde(options.server, { lockFolder, workspace, port });
     const token = ide.token === undefined ? {} : { [entry.ide?.tokenHeader ?? TOKEN_HEADER]: ide.token };
     const found = { ...entry, url: addressOf(ide, entry), headers: { ...entry.headers, ...token } };
@@ -38,20 +38,21 @@ function addressOf({ port }: Ide, { type, url }: RemoteEntry): string {
   return `http://127.0.0.1:${port}${pathname === '/' ? '/sse' : pathname}${search}`;
 }
 
-function lockFolderOf({ ide }: RemoteEntry, env: IdeContext['env']): string {
-  const home = env.HOME || homedir();
-  const written = ide?.lockFolder;
-  if (written === undefined) return join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'ide');
-  return resolve(written.replace(/^~(?=\/|$)/, home));
+/** Returns the folder of lockfiles; undefined if it is below the user's home folder and the environment has none. */
+function lockFolderOf({ ide }: RemoteEntry, env: IdeContext['env']): string | undefined {
+  const home = userHomeOf(env);
+  const written = ide?.lockFolder ?? (env.CLAUDE_CONFIG_DIR ? join(env.CLAUDE_CONFIG_DIR, 'ide') : '~/.claude/ide');
+  if (!/^~(?=\/|$)/.test(written)) return resolve(written);
+  return home === undefined ? undefined : resolve(written.replace('~', () => home));
 }
 
 function noIde(
   server: string,
-  search: { readonly lockFolder: string; readonly workspace: string; readonly port: number | undefined },
+  search: { readonly lockFolder: string | undefined; readonly workspace: string; readonly port: number | undefined },
 ): UpstreamError {
   const { lockFolder, workspace, port } = search;
   const subject = port === undefined ? 'No running IDE' : `No running IDE on port ${port}`;
-  const message = `${subject} has ${workspace} open according to ${lockFolder}, so ${server} cannot be reached.`;
+  const message = `${subject} has ${workspace} open according to ${lockFolder ?? 'an environment without HOME'}, so ${server} cannot be reached.`;
   return new UpstreamError('UPSTREAM_UNREACHABLE', message, {
     delivered: 'no',
     details: { server, lockFolder, workspace },

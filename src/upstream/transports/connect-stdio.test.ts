@@ -79,7 +79,7 @@ verifies('T2', 'says how a server ended that dies in the handshake, and what it 
     code: 'UPSTREAM_UNREACHABLE',
     delivered: 'no',
     message: 'odd ended before it was ready: it exited with code 3. Its stderr: cannot find the license file',
-    fix: expect.stringContaining('by hand'),
+    fix: 'Correct what its stderr names, in `command`, `args` or `env` of odd.',
   });
 });
 

@@ -1,14 +1,15 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { StdioEntry } from '../../config/schema/schema.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
+import { counted, isOrAre } from '../../core/text/counted.ts';
 import { childEnvironment } from '../../process/child-environment.ts';
 import type { Watchdog } from '../../process/watchdog.ts';
 import type { Connect } from '../connection.ts';
-import { raiseTimeout } from '../protocol/connect-timeout.ts';
 import { openConnection } from '../protocol/open-connection.ts';
-import { stderrReason } from './stderr-reason.ts';
+import { quoted } from './bad-message.ts';
+import { startFix } from './start-fix.ts';
+import { reasonLines, stderrReason } from './stderr-reason.ts';
 import { StdioClientTransport } from './stdio-transport.ts';
-
-const BY_HAND = 'Run its command by hand to see what it prints';
 
 /** Starts a local server as a child process and connects over its pipes. */
 export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = process.env): Connect {
@@ -32,39 +33,41 @@ export function connectStdio(entry: StdioEntry, watchdog: Watchdog, env = proces
         ending: () => transport.ending(),
       });
     } catch (thrown) {
-      throw explained(options.server, HeddleError.from(thrown), transport);
+      throw explained(HeddleError.from(thrown), transport, { server: options.server, own: entry.env, ours: env });
     }
   };
 }
 
+interface Setting {
+  readonly own: Readonly<Record<string, string>>;
+  readonly ours: Readonly<Record<string, string | undefined>>;
+}
+
 /** Adds to a failed handshake how the process ended and what it printed. */
-function explained(server: string, error: HeddleError, transport: StdioClientTransport): HeddleError {
+function explained(
+  error: HeddleError,
+  transport: StdioClientTransport,
+  start: Setting & { server: string },
+): HeddleError {
+  const { server } = start;
   const died = error.code === 'UPSTREAM_FAILED' ? transport.ending() : undefined;
   const silent = error.code === 'UPSTREAM_TIMEOUT';
   if (!died && !silent) return error;
-  const { garbage } = transport.counts;
-  const reason = stderrReason(transport.stderr());
+  const { lines, first } = transport.stray;
+  const stderr = transport.stderr();
+  const reason = stderrReason(stderr);
+  const unredacted = reasonLines(stderr).join(' ');
   const facts = [
     died ? `${server} ended before it was ready: ${died}.` : `${server} started, but: ${error.message}`,
-    garbage > 0 && `It printed ${garbage} ${garbage === 1 ? 'line' : 'lines'} that are not JSON.`,
+    lines > 0 && `It printed ${counted(lines, 'line')} on stdout that ${isOrAre(lines)} not MCP: ${firstOf(first)}`,
     reason && `Its stderr: ${reason}`,
+    lines === 0 && reason === '' && 'It printed nothing that says why.',
   ];
   return new UpstreamError('UPSTREAM_UNREACHABLE', facts.filter(Boolean).join(' '), {
     delivered: 'no',
     cause: error,
-    fix: fixFor(reason) ?? (died ? `${BY_HAND}.` : `${raiseTimeout(server)}; ${BY_HAND.toLowerCase()}.`),
+    fix: startFix({ ...start, ended: died !== undefined, reason, unredacted, stray: first }),
   });
 }
 
-/** Returns the fix for a reason that neither more time nor a run by hand mends: an unknown package or address. */
-function fixFor(reason: string): string | undefined {
-  if (/^npm (?:error|ERR!) 404\b|not found in the package registry/.test(reason)) {
-    return 'Check the name of the package in its command.';
-  }
-  const [, code, at] = /\b(ECONNREFUSED|ENOTFOUND)\b(?: (\S+))?/.exec(reason) ?? [];
-  if (code === undefined) return undefined;
-  const target = at === undefined ? 'the address that it connects to' : at.replace(/[.,;)]+$/, '');
-  return code === 'ENOTFOUND'
-    ? `Check the host name in its settings: ${target} is unknown.`
-    : `Check that a server runs at ${target}.`;
-}
+const firstOf = (line: string) => `“${quoted(stripVTControlCharacters(line))}”.`;

@@ -35,6 +35,7 @@ export function toTransportFailure(server: string, cause: Coded, origin?: string
         delivered: 'maybe',
         cause,
         details: { server, ...(code && { code }), connectionLost: true },
+        fix: lostFix(server),
       });
 }
 
@@ -91,8 +92,22 @@ export function toRefusal(server: string, { status, headers, text }: ResponseHea
   const quote = quoted(text);
   const answer = page ? `HTTP ${status} with ${page}` : `HTTP ${status}${quote && `: ${quote}`}`;
   const message = page ? `${server} answered ${answer}, not MCP.` : `${server} refused the message with ${answer}`;
-  const fix = page && delivered === 'no' ? { fix: checkAddress(server) } : {};
-  return new UpstreamError('UPSTREAM_FAILED', message, { delivered, details: { ...details, answer }, ...fix });
+  return new UpstreamError('UPSTREAM_FAILED', message, {
+    delivered,
+    details: { ...details, answer },
+    fix: fixOfStatus(server, status, page !== undefined),
+  });
+}
+
+/** Returns the fix for a refused message: its address, its credential or its size is wrong, or the server failed. */
+function fixOfStatus(server: string, status: number, isPage: boolean): string {
+  if (status === 403) return `Check that the credential of ${server} in its \`headers\` or \`oauth\` may use this.`;
+  if (status === 413) return 'Send less.';
+  if (status === 429) return 'Wait, then call again.';
+  if (status >= 500) return `Ask the operator of ${server} what its log says.`;
+  return isPage || status === 404 || status === 405 || status === 406
+    ? checkAddress(server)
+    : `Correct what ${server} names, or check that its \`url\` is the address of its MCP endpoint.`;
 }
 
 /** The error for a request whose exchange ended without its response; it names what came instead. */
@@ -101,15 +116,19 @@ export function toNoResponse(server: string, requestId: number, exchange: HttpEx
   const { unread, responseId, isEventStream } = exchange;
   const isCutShort = cause !== undefined || (isEventStream && unread === undefined && responseId === undefined);
   const [message, fix] = cause
-    ? [`The connection to ${server} was lost (${cause.message}).`, undefined]
+    ? [`The connection to ${server} was lost (${cause.message}).`, lostFix(server)]
     : [`${server} ${foundInstead(requestId, exchange)}.`, checkAddress(server)];
   return new UpstreamError('UPSTREAM_FAILED', message, {
     delivered: 'maybe',
     cause,
     details: { server, status: exchange.start?.status, ...(isCutShort && { connectionLost: true }) },
-    ...(fix && { fix }),
+    fix,
   });
 }
+
+/** The fix for a connection that broke during a request. */
+const lostFix = (server: string): string =>
+  `Check that ${server} runs, and that no proxy between ends its connections.`;
 
 /** The fix for an address that answers, but not as an MCP server does. */
 export const checkAddress = (server: string): string =>

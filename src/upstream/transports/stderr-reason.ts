@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
+import { redactText } from '../../core/text/redact-text.ts';
+import { NEEDED_VARIABLE } from './start-fix.ts';
 
 const MAX_QUOTE_CHARS = 400;
 const MAX_QUOTE_LINES = 4;
@@ -26,6 +28,7 @@ const ERRORS = [
   /^\s*×\s/,
   /^thread '.*' panicked at/,
   /^Exception in thread/,
+  NEEDED_VARIABLE,
   /(?:command )?not found\b|No such file or directory/,
   /\b(?:error|fatal|failed|failure|cannot|can't|could not|unable|missing|invalid|denied|refused|required|must be)\b/i,
 ];
@@ -41,18 +44,22 @@ export function meaningfulLines(stderr: string): readonly string[] {
 
 /**
  * Returns the part of the stderr that explains a failure, on one line: it begins with the first error line. Without an
- * error line it is the last lines. Empty if there is only routine output.
+ * error line it is the last lines. Empty if there is only routine output. Secrets are redacted.
  */
 export function stderrReason(stderr: string): string {
+  const text = reasonLines(stderr).map(redactText).join(' ');
+  return text.length <= MAX_QUOTE_CHARS ? text : `${text.slice(0, MAX_QUOTE_CHARS).replace(/\s\S*$/, '')} …`;
+}
+
+/** Returns the lines of that part with their secrets. */
+export function reasonLines(stderr: string): readonly string[] {
   const lines = meaningfulLines(stderr);
   const from = errorLine(lines);
   const others = () => lines.filter((line) => !STACK.test(line)).slice(-MAX_QUOTE_LINES);
   const chosen = from < 0 ? others() : errorLines(lines.slice(from));
-  const text = chosen
+  return chosen
     .map((line, at) => (at === 0 ? line : line.replace(NPM, '')).trim().replace(/\s+/g, ' '))
-    .filter((line) => line !== '')
-    .join(' ');
-  return text.length <= MAX_QUOTE_CHARS ? text : `${text.slice(0, MAX_QUOTE_CHARS).replace(/\s\S*$/, '')} …`;
+    .filter((line) => line !== '');
 }
 
 function errorLine(lines: readonly string[]): number {

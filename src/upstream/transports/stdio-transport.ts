@@ -25,6 +25,7 @@ export interface StdioTransportOptions extends Omit<Program, 'mark' | 'enter'> {
 
 const MIB = 1024 * 1024;
 const DRAIN_MS = 50;
+const STRAY_CHARS = 600;
 const SENT = Promise.resolve();
 
 /** A child process as a transport: one message per line, written once per turn of the event loop. */
@@ -34,6 +35,8 @@ export class StdioClientTransport implements Transport {
   onerror: Transport['onerror'];
   onlost: Transport['onlost'];
   readonly counts = { garbage: 0, oversized: 0 };
+  /** The lines of stdout that are no JSON-RPC messages, and the beginning of the first. */
+  readonly stray = { lines: 0, first: '' };
   readonly #options: StdioTransportOptions;
   readonly #stderrTail: StderrTail;
   #group: ProcessGroup | undefined;
@@ -142,11 +145,18 @@ export class StdioClientTransport implements Transport {
       message = parseJson(line, { keys: 'any', maxChars: Infinity, numbers: 'exact' });
     } catch (thrown) {
       this.counts.garbage++;
+      this.#noteStray(line);
       this.#fail(answeredId(line), unreadable(this.#options.server, thrown));
       return;
     }
+    if (isObject(message) ? message.jsonrpc === undefined : !Array.isArray(message)) this.#noteStray(line);
     if (isObject(message) || Array.isArray(message)) this.onmessage?.(message as Message);
     else this.counts.garbage++;
+  }
+
+  #noteStray(line: string): void {
+    if (line.trim() === '') return;
+    if (this.stray.lines++ === 0) this.stray.first = line.slice(0, STRAY_CHARS);
   }
 
   #refuse(limit: number, head: string): void {
@@ -176,7 +186,7 @@ export class StdioClientTransport implements Transport {
 async function fileOf({ server, command, cwd, env }: StdioTransportOptions): Promise<string> {
   const found = await findProgram(command, { path: env.PATH, cwd });
   if ('file' in found) return found.file;
-  if ('forbidden' in found) throw notStarted(server, `${found.forbidden} is not executable`);
+  if ('forbidden' in found) throw notExecutable(server, found.forbidden);
   throw folderMissing(server, cwd) ?? notStarted(server, `its command \`${command}\` does not exist`);
 }
 
@@ -191,6 +201,13 @@ function spawned({ child }: ProcessGroup, { server, command, cwd }: StdioTranspo
 
 const notStarted = (server: string, reason: string, cause?: unknown) =>
   unreachable(server, reason, { cause, fix: `Correct \`command\` of ${server}, or install that program.` });
+
+const notExecutable = (server: string, file: string) =>
+  unreachable(server, `${file} is not executable`, { fix: NOT_EXECUTABLE_FIX });
+
+/** The fix for a file that exists and cannot be run. */
+export const NOT_EXECUTABLE_FIX =
+  'Correct `command` of the server: give the full path of a program; a script of your own needs `chmod +x`.';
 
 /** Returns the error of a `cwd` that does not exist; undefined for any other. */
 function folderMissing(server: string, cwd: string | undefined): UpstreamError | undefined {

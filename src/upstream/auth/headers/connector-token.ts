@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { connectorOfOrigin } from '../../../config/connector-of-origin.ts';
+import { connectorOfOrigin } from '../../../config/schema/connector-of-origin.ts';
 import type { Settings } from '../../../config/schema/schema.ts';
 import type { CredentialKind } from '../remembering-credential.ts';
 

@@ -36,7 +36,19 @@ export interface PrivateConnection {
   claims: number;
   /** The session of all calls in flight; undefined if they are of several, or have none. */
   session: string | undefined;
+  /** The sessions of its calls so far, the newest 1000. */
+  readonly sessions: Set<string>;
   usedAt: number;
+}
+
+// As many as a caller may have in the gateway.
+const MAX_SESSIONS = 1000;
+
+/** Adds the session of a call. An older one is added again with its next call. */
+export function addSession({ sessions }: PrivateConnection, session: string | undefined): void {
+  if (session === undefined || sessions.has(session)) return;
+  const [oldest] = sessions.add(session);
+  if (sessions.size > MAX_SESSIONS) sessions.delete(oldest as string);
 }
 
 const IDLE_MS = 300_000;

@@ -1,12 +1,13 @@
 import { abortable } from '../../../core/async/abortable.ts';
 import { type ConnectionUser, ownerOf, userKey } from '../../../core/call/private-user.ts';
-import type { JsonObject } from '../../../core/call.ts';
+import type { Caller, JsonObject } from '../../../core/call.ts';
 import { UpstreamError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/time.ts';
 import type { Connection } from '../../connection.ts';
 import { type DrainingConnections, drainingConnections } from '../draining.ts';
 import { type OpenFailures, openFailures } from './open-failures.ts';
 import {
+  addSession,
   type ConnectionOwner,
   getsRequests,
   idleMsOf,
@@ -96,6 +97,13 @@ export class PrivateConnections {
     return open?.feed;
   }
 
+  /** Tells the servers that the session of this caller has called that its roots have changed. */
+  rootsChanged({ id, session }: Caller): void {
+    for (const { user, sessions, connection } of this.#entries) {
+      if (user.principal === id && session !== undefined && sessions.has(session)) connection?.rootsChanged?.();
+    }
+  }
+
   /** Drains connections without subscriptions that have been idle for 5 minutes, or for an hour: see `idleMsOf`. */
   sweep(): void {
     const now = this.#clock();
@@ -153,6 +161,7 @@ export class PrivateConnections {
   #take(entry: PrivateConnection, connection: Connection, user: ConnectionUser): Connection {
     const { session } = user.caller;
     entry.usedAt = this.#clock();
+    addSession(entry, session);
     if (!isBusy(entry)) entry.session = session;
     else if (getsRequests(user) && entry.session !== session) entry.session = undefined;
     entry.claims++;
@@ -178,6 +187,7 @@ export class PrivateConnections {
       openedAt: 0,
       claims: claimed ? 1 : 0,
       session,
+      sessions: new Set<string>(),
       usedAt: this.#clock(),
     };
     const entry: PrivateConnection = { owner, openedFor, user: ownerOf(openedFor), opening, ...unused };

@@ -32,7 +32,7 @@ export function userConnector(connector: PrivateConnectorOptions): PrivateConnec
   function remember(known: Parameters<typeof definitions.era.record>[0], connection: Connection): void {
     const before = definitions.era.current();
     definitions.era.record(known, connection);
-    if (definitions.era.current() !== before) definitions.save();
+    if (definitions.era.current() !== before) definitions.saveConnected();
   }
 
   return {

@@ -1,0 +1,28 @@
+import type { Peer } from '../../wire/peer.ts';
+import type { ServerRequests } from '../elicitation/server-requests.ts';
+
+/**
+ * Tells a server when the configured roots have changed, while its connection is open. Returns the function that tells it
+ * of a change of the client's roots. Changes during a notification are one more notification, however many they are.
+ */
+export function announceRoots(peer: Peer, serverRequests: Pick<ServerRequests, 'onRootsChanged'>): () => void {
+  let isSending = false;
+  let isChanged = false;
+
+  async function send(): Promise<void> {
+    isSending = true;
+    while (isChanged) {
+      isChanged = false;
+      await peer.notify('notifications/roots/list_changed').catch(() => {}); // A lost connection is opened anew, and lists the new roots.
+    }
+    isSending = false;
+  }
+
+  function rootsChanged(): void {
+    isChanged = true;
+    if (!isSending) void send();
+  }
+
+  peer.closed.then(serverRequests.onRootsChanged(rootsChanged));
+  return rootsChanged;
+}
