@@ -20,7 +20,12 @@ const world: World = {
 const INPUT = { query: 'q', list: [1, 2, 3], yes: 1, no: '' };
 const FELL_BACK = { fallback: true, error: 'The call failed with UPSTREAM_FAILED.' };
 const FAILS = 'UPSTREAM_FAILED';
-const item = (of: number, index: number) => [{ type: 'text', text: JSON.stringify({ item: of, index }) }];
+/** Returns the tool result of `echo` for this input. */
+const gave = (value: JsonObject): JsonObject => ({
+  ...{ content: [{ type: 'text', text: JSON.stringify(value) }], isError: false, structuredContent: value },
+  ...{ serverId: 'test', latencyMs: expect.any(Number) as unknown as number },
+});
+const item = (of: number, index: number) => gave({ item: of, index });
 const echo = (id: string, inputMapping: JsonObject) => ({ id, type: 'sequential', toolName: 'echo', inputMapping });
 const bad = (id: string) => ({ id, type: 'sequential', toolName: 'bad', inputMapping: {} });
 const before = echo('before', { n: '1' });
@@ -42,61 +47,64 @@ const TABLE: readonly Row[] = [
       echo('a', { q: '$input.query', n: '1', list: '[1, 2]', text: 'plain', second: '$input.list.1' }),
       echo('b', {
         q: '$a.q',
-        whole: '$a.result.list',
+        whole: '$a.result.structuredContent.list',
         content: '$a.content.0.type',
         server: '$a.serverId',
         bad: '$a.isError',
       }),
     ],
-    gives: { q: 'q', whole: [1, 2], content: 'text', server: 'test', bad: false },
+    gives: gave({ q: 'q', whole: [1, 2], content: 'text', server: 'test', bad: false }),
   },
   {
     name: 'sequential: a failed step',
     steps: [before, bad('failing')],
-    gives: { stop: FAILS, skip: { n: 1 }, fallback: FELL_BACK },
+    gives: { stop: FAILS, skip: gave({ n: 1 }), fallback: FELL_BACK },
   },
   {
     name: 'sequential: outputMapping',
-    steps: [{ ...echo('a', { n: '1' }), outputMapping: { twice: '$a.result.n' } }, echo('b', { t: '$a.twice' })],
-    gives: { t: 1 },
+    steps: [
+      { ...echo('a', { n: '1' }), outputMapping: { twice: '$a.n', none: '$a.result.missing' } },
+      echo('b', { t: '$a.twice', v: '$var.twice', none: '$var.none' }),
+    ],
+    gives: gave({ t: 1, v: 1 }),
   },
   {
     name: 'parallel all: a list in branch order',
     steps: [
       { id: 'p', type: 'parallel', branches: [branches[0] ?? {}, [echo('x', { n: '7' }), echo('y', { n: '2' })]] },
     ],
-    gives: [{ n: 1 }, { n: 2 }],
+    gives: [gave({ n: 1 }), gave({ n: 2 })],
   },
   {
     name: 'parallel all: a failed branch',
-    steps: [{ id: 'p', type: 'parallel', mergeStrategy: 'all', branches }],
-    gives: { stop: FAILS, skip: [{ n: 1 }, null, { n: 2 }], fallback: [{ n: 1 }, FELL_BACK, { n: 2 }] },
+    steps: [before, { id: 'p', type: 'parallel', mergeStrategy: 'all', branches }],
+    gives: { stop: FAILS, skip: gave({ n: 1 }), fallback: FELL_BACK },
   },
   {
     name: 'parallel first: a list with the first success',
     steps: [{ id: 'p', type: 'parallel', mergeStrategy: 'first', branches }],
-    gives: [{ n: 2 }],
+    gives: [gave({ n: 2 })],
   },
   {
     name: 'parallel first: no success',
     steps: [before, { id: 'p', type: 'parallel', merge_strategy: 'first', branches: [bad('x'), bad('y')] }],
     gives: {
       stop: 'ALL_FAILED',
-      skip: { n: 1 },
+      skip: gave({ n: 1 }),
       fallback: { fallback: true, error: expect.stringContaining('x: ') } as unknown as Json,
     },
   },
   {
     name: 'parallel majority: more than half succeeded',
     steps: [{ id: 'p', type: 'parallel', mergeStrategy: 'majority', branches }],
-    gives: [{ n: 1 }, { n: 2 }],
+    gives: [gave({ n: 1 }), gave({ n: 2 })],
   },
   {
     name: 'parallel majority: half is not enough',
     steps: [before, { id: 'p', type: 'parallel', mergeStrategy: 'majority', branches: branches.slice(0, 2) }],
     gives: {
       stop: 'NO_MAJORITY',
-      skip: { n: 1 },
+      skip: gave({ n: 1 }),
       fallback: { fallback: true, error: expect.stringContaining('1 of 2') } as unknown as Json,
     },
   },
@@ -115,10 +123,10 @@ const TABLE: readonly Row[] = [
         type: 'conditional',
         condition: '$input.no',
         if_true: echo('c', { n: '3' }),
-        if_false: echo('d', { was: '$yes.n' }),
+        if_false: echo('d', { was: '$yes.result.structuredContent.n', type: '$yes.content.0.type' }),
       },
     ],
-    gives: { was: 1 },
+    gives: gave({ was: 1, type: 'text' }),
   },
   {
     name: 'conditional: a longer condition is CEL, and without a branch there is no result',
@@ -126,27 +134,57 @@ const TABLE: readonly Row[] = [
       before,
       { id: 'c', type: 'conditional', condition: 'size($input.list) > 3', ifTrue: echo('a', { n: '2' }) },
     ],
-    gives: { n: 1 },
+    gives: gave({ n: 1 }),
+  },
+  {
+    name: 'conditional: one that runs nothing inside of another has no result',
+    steps: [
+      before,
+      {
+        ...{ id: 'c', type: 'conditional', condition: 'true' },
+        ifTrue: { id: 'inner', type: 'conditional', condition: '$input.no', ifTrue: echo('a', { n: '2' }) },
+      },
+    ],
+    gives: gave({ n: 1 }),
+  },
+  {
+    name: 'conditional: a reference without a value counts as false',
+    steps: [
+      bad('failing'),
+      ...['$failing.result', '$failing.result.content.0', '$failing.n > 1', '$nowhere.at.all'].map((condition, at) => ({
+        ...{ id: `c${at}`, type: 'conditional', condition },
+        ...{ ifTrue: bad(`t${at}`), ifFalse: echo(`f${at}`, { at: String(at), none: '$failing.result' }) },
+      })),
+    ],
+    gives: { stop: FAILS, skip: gave({ at: 3 }), fallback: gave({ at: 3, none: FELL_BACK }) },
   },
   {
     name: 'conditional: a failed step of the branch',
     steps: [before, { id: 'c', type: 'conditional', condition: 'true', ifTrue: [echo('a', { n: '2' }), bad('x')] }],
-    gives: { stop: FAILS, skip: { n: 2 }, fallback: FELL_BACK },
+    gives: { stop: FAILS, skip: gave({ n: 2 }), fallback: FELL_BACK },
   },
   {
-    name: 'fanout: calls with {item, index}, gives the contents',
+    name: 'fanout: calls with {item, index}, gives the tool results',
     steps: [{ id: 'f', type: 'fanout', toolName: 'echo', splitExpression: '$input.list', maxConcurrency: 2 }],
     gives: [item(1, 0), item(2, 1), item(3, 2)],
   },
   {
     name: 'fanout: a failed item',
-    steps: [{ id: 'f', type: 'fanout', toolName: 'bad-item', splitExpression: '$input.list' }],
-    gives: { stop: FAILS, skip: [item(1, 0), null, item(3, 2)], fallback: [item(1, 0), FELL_BACK, item(3, 2)] },
+    steps: [before, { id: 'f', type: 'fanout', toolName: 'bad-item', splitExpression: '$input.list' }],
+    gives: { stop: FAILS, skip: gave({ n: 1 }), fallback: FELL_BACK },
+  },
+  {
+    name: 'fanout: a failed item and mergeTool, which is not called',
+    steps: [
+      before,
+      { ...{ id: 'f', type: 'fanout', toolName: 'bad-item' }, splitExpression: '$input.list', mergeTool: 'bad' },
+    ],
+    gives: { stop: FAILS, skip: gave({ n: 1 }), fallback: FELL_BACK },
   },
   {
     name: 'fanout: mergeTool gets {results}',
     steps: [{ id: 'f', type: 'fanout', toolName: 'echo', split_expression: '$input.list', merge_tool: 'join' }],
-    gives: { joined: 3 },
+    gives: gave({ joined: 3 }),
   },
   {
     name: 'loop: tests first, ends quietly at maxIterations, gives a list',
@@ -156,20 +194,20 @@ const TABLE: readonly Row[] = [
         type: 'loop',
         condition: '$iteration < 5',
         maxIterations: 3,
-        body: echo('a', { i: '$iteration', before: '$loopResults' }),
+        body: echo('a', { i: '$iteration', before: '$loopResults.0.i' }),
       },
     ],
-    gives: [
-      { i: 0, before: [] },
-      { i: 1, before: [{ i: 0, before: [] }] },
+    gives: [gave({ i: 0 }), gave({ i: 1 }), gave({ i: 2 })],
+  },
+  {
+    name: 'loop: loopResults has the tool results of the iterations before',
+    steps: [
       {
-        i: 2,
-        before: [
-          { i: 0, before: [] },
-          { i: 1, before: [{ i: 0, before: [] }] },
-        ],
+        ...{ id: 'l', type: 'loop', condition: 'true', maxIterations: 2 },
+        body: echo('a', { first: '$loopResults.0.structuredContent', none: '$loopResults.7' }),
       },
     ],
+    gives: [gave({}), gave({ first: {} })],
   },
   {
     name: 'loop: no iteration',
@@ -196,7 +234,7 @@ const TABLE: readonly Row[] = [
         ],
       },
     ],
-    gives: { rows: [{ n: 1 }, { n: 3 }] },
+    gives: { rows: [{ n: 1 }, { n: 3 }] }, // The data of the call: `$prev` of a later part would be the same.
   },
   {
     name: 'pipeline: a failed call of enrich',
@@ -210,7 +248,7 @@ const TABLE: readonly Row[] = [
         ],
       },
     ],
-    gives: { stop: FAILS, skip: { n: 1 }, fallback: FELL_BACK },
+    gives: { stop: FAILS, skip: gave({ n: 1 }), fallback: FELL_BACK },
   },
 ];
 

@@ -78,6 +78,8 @@ describe.each(KEPT_FLOWS)('$name', (flow) => {
     expect(await endOf(bench, run)).toEqual(kept.end);
     expect(bench.reached).toEqual([]);
     const added = (await bench.entries(run)).slice(entries.length + 1);
-    expect(added.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['ended ']);
+    // Later versions also log that a failed step is skipped.
+    const others = added.filter(({ kind, detail }) => kind !== 'log' || detail.type !== 'skip');
+    expect(others.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['ended ']);
   });
 });

@@ -42,10 +42,11 @@ function compiled(flow: Flow) {
   return workflow;
 }
 
-/** Removes the texts of errors, which the model does not know. */
+/** Removes the texts of errors and the times of calls, which the model does not know. */
 const withoutTexts = (value: Json | undefined): unknown =>
   JSON.parse(JSON.stringify(value ?? null), (key, item) => {
     const isText = typeof item === 'string' && (key === 'message' || key === 'error');
+    if (key === 'latencyMs') return undefined;
     return isText ? '' : item;
   });
 

@@ -166,7 +166,7 @@ export interface FanoutStep {
   readonly merge?: ToolUse;
   /**
    * `report`: `{items, ok, failed, total}`; each of `$items` in `merge` has the steps of its body by id. `contents`: the
-   * classic list of the contents, with null for a skipped item; `$items` is that list.
+   * classic list of tool results; `$items` is the list of their contents.
    */
   readonly shape: 'report' | 'contents';
 }

@@ -42,16 +42,23 @@ const nameOf = ({ path }: SourceValue): string => {
 
 interface TextOptions {
   readonly pattern?: RegExp;
+  readonly min?: number;
   readonly max?: number;
   /** The kind of text for messages: `a name of letters and digits`. */
   readonly is?: string;
   readonly about?: string;
 }
 
-export const textField = ({ pattern, max = 10_000, is = 'a text', about }: TextOptions = {}): SourceField<string> => ({
+export const textField = ({
+  pattern,
+  min = 1,
+  max = 10_000,
+  is = 'a text',
+  about,
+}: TextOptions = {}): SourceField<string> => ({
   schema: {
     type: 'string',
-    minLength: 1,
+    minLength: min,
     maxLength: max,
     ...(pattern && { pattern: pattern.source }),
     ...(about !== undefined && { description: about }),
@@ -59,7 +66,7 @@ export const textField = ({ pattern, max = 10_000, is = 'a text', about }: TextO
   read(at) {
     const { value } = at;
     if (typeof value === 'number' || typeof value === 'boolean') return refuse(at, is, 'Put the value in quotes.');
-    if (typeof value !== 'string' || value === '' || value.length > max) return refuse(at, is);
+    if (typeof value !== 'string' || value.length < min || value.length > max) return refuse(at, is);
     return pattern && !pattern.test(value) ? refuse(at, is) : value;
   },
 });

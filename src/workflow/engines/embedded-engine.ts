@@ -12,8 +12,8 @@ const MAX_RUNNING = 100;
 const HEARTBEAT_MS = 20_000;
 /** The delay after a failure of the store, so that a run that cannot be read does not use all time. */
 const RETRY_MS = 1000;
-/** The longest time between two claims of runs that other processes have left. */
-const CLAIM_MS = 30_000;
+/** The longest time between two claims of runs that other processes have left. A takeover has to begin within 15 s. */
+const CLAIM_MS = 5_000;
 // A timer with a delay of 25 days fires at once.
 const LONGEST_TIMER_MS = 24 * 3_600_000;
 

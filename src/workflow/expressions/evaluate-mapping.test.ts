@@ -6,7 +6,7 @@ import { parseExact } from '../../core/exact-numbers.ts';
 import type { Mapping, Reference } from '../definition/canonical.ts';
 import { evaluateCondition, evaluateMapping, namesIn } from './evaluate-mapping.ts';
 import { createScope } from './run-scope.ts';
-import { classicView, richView, toolResult } from './step-view.ts';
+import { classicResult, classicView, richView, toolResult } from './step-view.ts';
 
 const scopeOf = (values: Readonly<Record<string, Json>>) => createScope(new Map(Object.entries(values)));
 const ref = (name: string, ...parts: Reference['parts']): Mapping => ({
@@ -157,6 +157,18 @@ describe('an expression in a mapping', () => {
   });
 });
 
+verifies('W1', 'leaves out a field whose reference has no value in the classic form, and sets an item to null', () => {
+  const scope = scopeOf({ input: { a: 1 }, skipped });
+  const mapping: Mapping = {
+    object: {
+      ...{ a: ref('input', 'a'), b: ref('input', 'b'), c: ref('skipped', 'result'), d: ref('nowhere') },
+      ...{ list: { list: [ref('input', 'a'), ref('input', 'b')] }, deep: { object: { e: ref('input', 'b') } } },
+    },
+  };
+  expect(evaluateMapping(mapping, scope, 'classic')).toEqual({ a: 1, list: [1, null], deep: {} });
+  expect(() => evaluateMapping(mapping, scope)).toThrow('In `b`: `$input.b` has no value');
+});
+
 describe('a condition', () => {
   verifies('W1', 'counts by JavaScript truthiness in the classic form', () => {
     for (const value of ['x', 1, [], {}, 'false']) {
@@ -167,15 +179,29 @@ describe('a condition', () => {
     }
   });
 
-  verifies('W1', 'is false for an input that is not given in the classic form, and fails for an unknown step', () => {
-    const scope = scopeOf({ input: { a: null, b: 1 } });
-    for (const path of ['input.c', 'input.c.d', 'input.a.b', 'input.b.c']) {
+  verifies('W1', 'is false for a reference without a value in the classic form', () => {
+    const scope = scopeOf({ input: { a: null, b: 1 }, skipped });
+    for (const path of ['input.c', 'input.c.d', 'input.a.b', 'input.b.c', 'stepp', 'skipped', 'skipped.result.a']) {
       const [name = '', ...parts] = path.split('.');
       expect(evaluateCondition({ truthy: { ref: { name, parts, text: `$${path}` } } }, scope), path).toBe(false);
     }
-    expect(() => evaluateCondition({ truthy: ref('stepp') }, scope)).toThrow('has no value');
     expect(() => evaluateMapping(ref('input', 'c'), scope)).toThrow('has no value');
   });
+
+  verifies(
+    'W1',
+    'in CEL is false in the classic form if it reads a skipped step, and fails without any other value',
+    () => {
+      const scope = scopeOf({ skipped, input: {}, v: 2 });
+      for (const cel of ['scope["skipped"].result.n > 1', '!scope["skipped"].result.ok']) {
+        expect(evaluateCondition({ cel }, scope, 'classic'), cel).toBe(false);
+        expect(() => evaluateCondition({ cel }, scope), cel).toThrow('has no value');
+      }
+      const other = { cel: 'scope["v"] > 1 || scope["skipped"].result.ok' };
+      expect(evaluateCondition(other, scope, 'classic')).toBe(true);
+      expect(() => evaluateCondition({ cel: 'scope["input"].n > 1' }, scope, 'classic')).toThrow('has no value');
+    },
+  );
 
   verifies('W2', 'is true or false, or fails', () => {
     expect(evaluateCondition({ cel: 'scope["v"] > 1' }, scopeOf({ v: 2 }))).toBe(true);
@@ -187,10 +213,11 @@ describe('the view of a step', () => {
   const raw = { content: [{ type: 'text', text: '{"content": "own", "n": 1}' }], isError: false };
   const call = { raw, server: 'files', latencyMs: 5 };
 
-  verifies('W1', 'gives the fields of the call precedence over the result in the classic form', () => {
+  verifies('W1', 'has the tool result, its fields and those of its content in the classic form', () => {
+    const result = classicResult(raw, call);
     const view = classicView({
       status: 'ok',
-      result: { content: 'own', n: 1, serverId: 'own', result: 'own' },
+      result,
       output: { url: 'u' },
       attempts: 1,
       startedAt: 1,
@@ -200,7 +227,7 @@ describe('the view of a step', () => {
     expect(view).toEqual({
       n: 1,
       url: 'u',
-      result: { content: 'own', n: 1, serverId: 'own', result: 'own' },
+      result: { content: raw.content, isError: false, serverId: 'files', latencyMs: 5 },
       content: raw.content,
       isError: false,
       serverId: 'files',

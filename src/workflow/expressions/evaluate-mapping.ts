@@ -3,10 +3,10 @@ import { compileValueExpression, type ValueBudget, type ValueExpression } from '
 import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
-import type { Mapping, Reference, StepCondition } from '../definition/canonical.ts';
+import type { Mapping, Reference, StepCondition, Workflow } from '../definition/canonical.ts';
 import type { RunScope } from './run-scope.ts';
 import { isSkippedView } from './step-view.ts';
-import { expressionFailed, isInputNotGiven, valueAtReference } from './value-at-reference.ts';
+import { expressionFailed, findValue, isExpressionFailure, valueAtReference } from './value-at-reference.ts';
 
 const MAX_SHOWN_CHARS = 80;
 const MAX_TEXT_CHARS = 1024 * 1024;
@@ -17,9 +17,12 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_PASSED_CHARS = 16 * 1024 * 1024;
 const NUMBERS = /^-?\d/;
 
-/** Evaluates a mapping. References pass values unchanged. Throws EXPRESSION_FAILED, which names the field. */
-export function evaluateMapping(mapping: Mapping, scope: RunScope): Json {
-  return evaluate(mapping, open(scope), '');
+/**
+ * Evaluates a mapping. References pass values unchanged. Throws EXPRESSION_FAILED, which names the field. In the classic form
+ * a field whose reference has no value is left out, and an item is null.
+ */
+export function evaluateMapping(mapping: Mapping, scope: RunScope, form: Workflow['form'] = 'rich'): Json {
+  return evaluate(mapping, { ...open(scope), isLenient: form === 'classic' }, '');
 }
 
 /** The values of one evaluation, and the work that is left for all its expressions. */
@@ -28,6 +31,7 @@ interface Evaluation {
   readonly budget: ValueBudget;
   /** The characters that are left for the values of references. */
   passed: number;
+  readonly isLenient?: boolean;
 }
 
 const open = (scope: RunScope): Evaluation => ({
@@ -38,19 +42,25 @@ const open = (scope: RunScope): Evaluation => ({
 
 function evaluate(mapping: Mapping, evaluation: Evaluation, field: string): Json {
   if ('object' in mapping) {
-    const entries = Object.entries(mapping.object).map(([key, item]) => [
-      key,
-      evaluate(item, evaluation, field === '' ? key : `${field}.${key}`),
-    ]);
+    const entries = Object.entries(mapping.object).flatMap(([key, item]) =>
+      isLeftOut(item, evaluation) ? [] : [[key, evaluate(item, evaluation, field === '' ? key : `${field}.${key}`)]],
+    );
     return Object.fromEntries(entries);
   }
-  if ('list' in mapping) return mapping.list.map((item, at) => evaluate(item, evaluation, `${field}[${at}]`));
+  if ('list' in mapping) {
+    return mapping.list.map((item, at) =>
+      isLeftOut(item, evaluation) ? null : evaluate(item, evaluation, `${field}[${at}]`),
+    );
+  }
   try {
     return evaluateLeaf(mapping, evaluation);
   } catch (thrown) {
     throw field === '' ? thrown : inField(thrown, field);
   }
 }
+
+const isLeftOut = (mapping: Mapping, { scope, isLenient }: Evaluation): boolean =>
+  isLenient === true && 'ref' in mapping && findValue(mapping.ref, scope) === undefined;
 
 type Leaf = Exclude<Mapping, { readonly object: unknown } | { readonly list: unknown }>;
 
@@ -109,9 +119,24 @@ function inField(thrown: unknown, field: string): unknown {
   return new HeddleError('EXPRESSION_FAILED', `In \`${shown}\`: ${message}`, { fix, details: { field: shown } });
 }
 
-/** Evaluates a condition. Throws EXPRESSION_FAILED if it has no value, or CEL has one that is not true or false. */
-export function evaluateCondition(condition: StepCondition, scope: RunScope): boolean {
+/**
+ * Evaluates a condition. Throws EXPRESSION_FAILED if it has no value, or CEL has one that is not true or false. In the classic
+ * form a condition without a value is false if it reads a skipped step.
+ */
+export function evaluateCondition(condition: StepCondition, scope: RunScope, form: Workflow['form'] = 'rich'): boolean {
   if ('truthy' in condition) return isTruthy(condition.truthy, scope);
+  try {
+    return holds(condition, scope);
+  } catch (thrown) {
+    if (form === 'classic' && isExpressionFailure(thrown) && readsSkippedStep(condition, scope)) return false;
+    throw thrown;
+  }
+}
+
+const readsSkippedStep = (condition: StepCondition, scope: RunScope): boolean =>
+  [...namesIn(condition)].some((name) => isSkippedView(scope.get(name)));
+
+function holds(condition: { readonly cel: string }, scope: RunScope): boolean {
   const value = evaluateCel(condition.cel, open(scope));
   if (typeof value === 'boolean') return value;
   throw expressionFailed(
@@ -120,9 +145,9 @@ export function evaluateCondition(condition: StepCondition, scope: RunScope): bo
   );
 }
 
-/** An input that is not given is false, as JavaScript's undefined. */
+/** A reference without a value is false, as JavaScript's undefined. */
 const isTruthy = (mapping: Mapping, scope: RunScope): boolean =>
-  !('ref' in mapping && isInputNotGiven(mapping.ref, scope)) && Boolean(evaluateMapping(mapping, scope));
+  Boolean('ref' in mapping ? findValue(mapping.ref, scope) : evaluateMapping(mapping, scope));
 
 function evaluateCel(source: string, { scope, budget }: Evaluation): Json {
   const expression = compiled(source);
@@ -172,6 +197,8 @@ export function namesIn(mapping: Mapping | StepCondition): ReadonlySet<string> {
 export interface MappingRead extends Reference {
   /** True if a missing value is no error. */
   readonly isOptional: boolean;
+  /** True in an expression, which needs the value also in the classic form. */
+  readonly isInCel?: boolean;
 }
 
 /** Lists the references of a mapping or condition, also those in its expressions. */
@@ -196,5 +223,6 @@ function celReads(source: string): readonly MappingRead[] {
     parts,
     text: textOf(name, parts),
     isOptional,
+    isInCel: true,
   }));
 }

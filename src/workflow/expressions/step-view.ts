@@ -14,7 +14,12 @@ export interface StepOutcome {
   /** The fields of `output`. */
   readonly output?: JsonObject;
   /** The call, of a step that has called a tool. */
-  readonly call?: { readonly raw: JsonObject; readonly server: string; readonly latencyMs: number };
+  readonly call?: CalledServer & { readonly raw: JsonObject };
+}
+
+interface CalledServer {
+  readonly server: string;
+  readonly latencyMs: number;
 }
 
 /** Returns the value of `$step` in the rich form. Fields of `output` never replace those of every step. */
@@ -28,24 +33,24 @@ export function richView({ output, call, error, ...rest }: StepOutcome): JsonObj
 }
 
 /**
- * Returns the value of `$step` in the classic form: the fields of its result, then those of `outputMapping` and `result`.
- * On a tool step `content`, `isError`, `serverId` and `latencyMs` win.
+ * Returns the value of `$step` in the classic form: the fields of its structured content, those of `outputMapping`, those of
+ * its result, and `result`.
  */
 export function classicView(outcome: StepOutcome): JsonObject {
   if (outcome.status === 'skipped') return richView(outcome);
   const { result, output, call } = outcome;
-  return {
-    ...(isObject(result) ? result : {}),
-    ...output,
-    result,
-    ...(call && {
-      content: call.raw.content ?? [],
-      isError: call.raw.isError === true,
-      serverId: call.server,
-      latencyMs: call.latencyMs,
-    }),
-  };
+  const content = call && toolResult(call.raw);
+  return { ...(isObject(content) && content), ...output, ...(isObject(result) && result), result };
 }
+
+/** Returns the result of a tool step in the classic form. */
+export const classicResult = (raw: JsonObject, { server, latencyMs }: CalledServer): JsonObject => ({
+  content: raw.content ?? [],
+  isError: raw.isError === true,
+  ...(raw.structuredContent !== undefined && { structuredContent: raw.structuredContent }),
+  serverId: server,
+  latencyMs: Math.round(latencyMs),
+});
 
 /** The value of a step that has not begun. */
 export const SKIPPED_VIEW: JsonObject = { status: 'skipped', result: null, attempts: 0, startedAt: 0, endedAt: 0 };
@@ -78,8 +83,8 @@ export function subWorkflowResult(raw: JsonObject): Json {
 }
 
 /**
- * Returns the result of a tool step: `structuredContent`, else an object or list that its text holds as JSON, else
- * `{text, content}`.
+ * Returns the content of a tool result: `structuredContent`, else an object or list that its text holds as JSON, else
+ * `{text, content}`. It is the result of a tool step in the rich form.
  */
 export function toolResult(raw: JsonObject): Json {
   if (raw.structuredContent !== undefined) return raw.structuredContent;

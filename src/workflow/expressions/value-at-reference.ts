@@ -31,17 +31,18 @@ export function valueAtReference(reference: Reference, scope: RunScope): Json {
   return follow({ value, text: `$${name}` }, parts, reference) ?? null;
 }
 
-/** Returns true for a reference to a part of the input that is not given. */
-export function isInputNotGiven({ name, parts }: Reference, scope: RunScope): boolean {
-  let value = name === 'input' ? scope.get(name) : undefined;
-  if (value === undefined) return false;
-  for (const part of parts) {
-    if (part === '*') return false;
-    value = partOf(value, part);
-    if (value === undefined) return true;
+/** Resolves a reference to its value; undefined if it has none. */
+export function findValue(reference: Reference, scope: RunScope): Json | undefined {
+  try {
+    return valueAtReference(reference, scope);
+  } catch (thrown) {
+    if (isExpressionFailure(thrown)) return undefined;
+    throw thrown;
   }
-  return false;
 }
+
+export const isExpressionFailure = (thrown: unknown): boolean =>
+  HeddleError.is(thrown) && thrown.code === 'EXPRESSION_FAILED';
 
 function withoutAlias(reference: Reference, scope: RunScope): Pick<Reference, 'name' | 'parts'> {
   const [first, ...rest] = reference.parts;

@@ -17,6 +17,3 @@ export function callIdOf({ run, path, attempt, send }: CallPlace): string {
 /** Returns the idempotency key of a step, which is the same for all attempts. */
 export const idempotencyKeyOf = (run: string, path: string): string =>
   hash('sha256', JSON.stringify([run, path]), 'base64url');
-
-/** The `_meta` key of the idempotency key. */
-export const IDEMPOTENCY_META = 'dev.heddle/idempotencyKey';

@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../store/run-journal.ts';
 import type { ApprovalEnd, RunStop, StepEnd, StepLog, StoredValue } from '../run/durable.ts';
 
 /** The version of the interpreter and of these entries. A run that a newer one has begun is not touched. */
-export const INTERPRETER = 1;
+export const INTERPRETER = 2;
 
 /** Names one call of a step: its attempt, and how often it was sent. */
 export interface SendPlace {

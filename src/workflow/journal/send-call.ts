@@ -1,3 +1,4 @@
+import { IDEMPOTENCY_META } from '../../core/bound-meta.ts';
 import { hasUnknownOutcome } from '../../core/call/repeatable.ts';
 import {
   type CompleteResult,
@@ -11,7 +12,7 @@ import { traceparentBelow } from '../../core/traceparent.ts';
 import { RunInterrupted, type StepEnd } from '../run/durable.ts';
 import { isStoreFailure } from './activity.ts';
 import { type CallAborter, callAborter } from './call-aborter.ts';
-import { IDEMPOTENCY_META, idempotencyKeyOf } from './call-ids.ts';
+import { idempotencyKeyOf } from './call-ids.ts';
 import { eventKeys } from './events.ts';
 import type { RunContext } from './run-context.ts';
 import { abortedEnd, completeEnd, failedEnd, isRepeatableStep, WORKFLOW_SERVER } from './step-end.ts';

@@ -18,8 +18,16 @@ interface ReadContext extends SchemaContext {
   readonly ids: ReadonlySet<string>;
 }
 
-/** Finds the problems of one reference: it has no value, or may have none. */
+/**
+ * Finds the problems of one reference: it has no value, or may have none. In the classic form that is an error only in an
+ * expression.
+ */
 export function checkRead(place: LintPlace, read: MappingRead, context: ReadContext): readonly LintFinding[] {
+  const found = findingsOf(place, read, context);
+  return context.form === 'rich' || read.isInCel ? found : found.map((finding) => ({ ...finding, level: 'warning' }));
+}
+
+function findingsOf(place: LintPlace, read: MappingRead, context: ReadContext): readonly LintFinding[] {
   const known = place.scope.find(read.name);
   if (!known) return [unknownName(place, read, context)];
   return [...skippable(place, read, { known, form: context.form }), ...unknownField(read, known, context)];

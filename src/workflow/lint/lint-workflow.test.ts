@@ -219,7 +219,7 @@ describe('lint', () => {
             id: 'a',
             toolName: 's.get',
             inputMapping: { url: '$input.q' },
-            outputMapping: { u: '$a.result.x' },
+            outputMapping: { u: '$a.result.structuredContent.x' },
           },
           {
             ...{ type: 'loop', id: 'l', condition: '$var.iteration < 3', maxIterations: 5 },
@@ -232,15 +232,31 @@ describe('lint', () => {
           },
           { type: 'fanout', id: 'f', toolName: 's.write', splitExpression: '$l.result', mergeTool: 's.write' },
           { type: 'pipeline', id: 'p', steps: [{ transform: { v: '$prev.x' } }, { filter: '$item.v > 1' }] },
-          { type: 'sequential', id: 'last', toolName: 's.get', inputMapping: { url: '$a.u', c: '$a.content' } },
+          {
+            type: 'conditional',
+            id: 'k',
+            condition: '$a.result.tota > 3',
+            ifTrue: { id: 'd', toolName: 's.get', inputMapping: { url: 'u' } },
+          },
+          {
+            type: 'sequential',
+            id: 'last',
+            toolName: 's.get',
+            inputMapping: { url: '$var.u', c: '$b.content', x: '$a.result.x', y: '$c.x' },
+          },
         ],
       },
     });
     const { problems } = lintWorkflow(workflow as Workflow, { places, describe: (tool) => TOOLS[tool] });
-    expect(problems.map(({ code, path, fix }) => [code, path, fix.slice(0, 26)])).toEqual([
-      ['REFERENCE_SKIPPABLE', 'f', 'Use `errorHandling: stop`,'],
-      ['REFERENCE_SKIPPABLE', 'last', 'Use `errorHandling: stop`,'],
-      ['REFERENCE_SKIPPABLE', 'last', 'Use `errorHandling: stop`,'],
+    const skippable = 'Use `errorHandling: stop`,';
+    expect(problems.map(({ level, code, path, fix }) => [level, code, path, fix.slice(0, 26)])).toEqual([
+      ['warning', 'REFERENCE_SKIPPABLE', 'f', skippable],
+      ['warning', 'REFERENCE_SKIPPABLE', 'k', skippable],
+      ['error', 'FIELD_UNKNOWN', 'k', 'Use one of content, isErro'],
+      ['warning', 'REFERENCE_SKIPPABLE', 'last', skippable],
+      ['warning', 'REFERENCE_SKIPPABLE', 'last', skippable],
+      ['warning', 'FIELD_UNKNOWN', 'last', 'Use one of content, isErro'],
+      ['warning', 'STEP_UNKNOWN', 'last', expect.any(String)],
     ]);
   });
 

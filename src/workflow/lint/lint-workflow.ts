@@ -59,7 +59,10 @@ export function lintWorkflow(workflow: Workflow, context: LintContext): Pick<Lin
       if (!('truthy' in mapping)) reportSecrets(place, mapping);
     },
     use(place, use) {
-      for (const { finding, node } of checkUse(place, use, schemas)) report(place, finding, node);
+      for (const { finding, node } of checkUse(place, use, schemas)) {
+        // A classic workflow runs as it is: `errorHandling` decides about a refused input.
+        report(place, workflow.form === 'classic' ? { ...finding, level: 'warning' } : finding, node);
+      }
     },
   });
 

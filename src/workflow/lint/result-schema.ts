@@ -43,13 +43,13 @@ const STATE: Readonly<Record<string, KnownSchema>> = {
 function resultSchema(step: Step, context: SchemaContext): KnownSchema {
   switch (step.kind) {
     case 'tool':
-      return outputSchema(step.tool, context);
+      return callSchema(step.tool, context);
     case 'sequential':
       return lastResult(step.steps, context);
     case 'parallel':
       return parallelSchema(step, context);
     case 'fanout':
-      if (step.merge) return outputSchema(step.merge.tool, context);
+      if (step.merge) return callSchema(step.merge.tool, context);
       return step.shape === 'contents' ? { type: 'array' } : FANOUT;
     case 'loop':
       return step.shape === 'list' ? { type: 'array' } : lastResult(step.steps, context);
@@ -91,6 +91,16 @@ function parallelSchema(step: Extract<Step, { kind: 'parallel' }>, context: Sche
 function lastResult(steps: readonly Step[], context: SchemaContext): KnownSchema {
   const last = steps.at(-1);
   return last && last.if === undefined && last.onError === 'stop' ? resultSchema(last, context) : ANY;
+}
+
+/** The result of a call; in the classic form that is the whole tool result. */
+function callSchema(tool: string, context: SchemaContext): KnownSchema {
+  const structuredContent = outputSchema(tool, context);
+  if (context.form === 'rich') return structuredContent;
+  return closed({
+    ...{ content: { type: 'array' }, isError: { type: 'boolean' }, structuredContent },
+    ...{ serverId: { type: 'string' }, latencyMs: { type: 'number' } },
+  });
 }
 
 function outputSchema(tool: string, { describe }: SchemaContext): KnownSchema {

@@ -36,7 +36,8 @@ const UNKNOWN: LintName = {};
 export function walkScopes(workflow: Workflow, visitor: LintVisitor): void {
   const scope = openLintScope(undefined, {
     input: workflow.input ? { schema: workflow.input } : UNKNOWN,
-    var: { schema: schemaOfValue(workflow.var ?? {}) },
+    // `outputMapping` of the classic form adds variables.
+    var: workflow.form === 'classic' ? UNKNOWN : { schema: schemaOfValue(workflow.var ?? {}) },
     run: UNKNOWN,
   });
   const root: LintPlace = { path: '', scope, tested: new Set() };
@@ -133,13 +134,22 @@ function mappingsOf(step: Step): readonly Mapping[] {
 
 /** Walks the steps of a case. Later steps see them, and they may have been skipped. */
 function walkCase(steps: readonly Step[], place: LintPlace, walk: Walk): void {
-  const inside = openLintScope(place.scope, {});
+  walkSteps(steps, { ...place, scope: openShared(place.scope, {}) }, walk);
+}
+
+/** Opens a scope whose steps are also seen outside of it, where they may have been skipped. */
+function openShared(outer: LintScope, values: Readonly<Record<string, LintName>>): LintScope {
+  const inside = openLintScope(outer, values);
   function add(name: string, known: LintName): void {
     inside.add(name, known);
-    place.scope.add(name, 'step' in known ? { ...known, mayBeSkipped: true } : known);
+    outer.add(name, 'step' in known ? { ...known, mayBeSkipped: true } : known);
   }
-  walkSteps(steps, { ...place, scope: { ...inside, add } }, walk);
+  return { ...inside, add };
 }
+
+/** The classic form shows the steps of a branch or a loop to later steps. */
+const openInner = (form: Walk['form'], outer: LintScope, values: Readonly<Record<string, LintName>>): LintScope =>
+  form === 'classic' ? openShared(outer, values) : openLintScope(outer, values);
 
 function walkPipeline(step: PipelineStep, place: LintPlace, walk: Walk): LintScope {
   const { visitor } = walk;
@@ -156,7 +166,8 @@ function walkPipeline(step: PipelineStep, place: LintPlace, walk: Walk): LintSco
 
 function walkParallel(step: ParallelStep, place: LintPlace, walk: Walk): LintScope {
   for (const { id, steps } of step.branches) {
-    walkSteps(steps, { ...place, path: `${place.path}/${id}`, scope: openLintScope(place.scope, {}) }, walk);
+    const scope = openInner(walk.form, place.scope, {});
+    walkSteps(steps, { ...place, path: `${place.path}/${id}`, scope }, walk);
   }
   if (step.by) {
     const values = { branch: UNKNOWN };
@@ -175,7 +186,7 @@ function walkFanout(step: Extract<Step, { kind: 'fanout' }>, place: LintPlace, w
 }
 
 function walkLoop(step: Extract<Step, { kind: 'loop' }>, place: LintPlace, walk: Walk): LintScope {
-  const inside = openLintScope(place.scope, walk.form === 'rich' ? RICH_LOOP : CLASSIC_LOOP);
+  const inside = openInner(walk.form, place.scope, walk.form === 'rich' ? RICH_LOOP : CLASSIC_LOOP);
   walkSteps(step.steps, { ...place, scope: inside }, walk);
   const after = { ...place, scope: inside };
   walk.visitor.reads(after, 'while' in step.test ? step.test.while : step.test.until);

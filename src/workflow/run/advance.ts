@@ -48,6 +48,7 @@ export async function advance(claimed: ClaimedRun, parts: RunParts, signal: Abor
   try {
     if (!caller) void execution.end(revoked(run.caller.id));
     else if (definition === undefined || input === undefined) void execution.end(missing(run.digest));
+    else if (isOutdated(run, definition as unknown as Workflow)) void execution.end(OUTDATED);
     else
       void execution.interpret(() =>
         parts.execute(definition as unknown as Workflow, input, { durable: opened.durable, run }),
@@ -81,6 +82,19 @@ const revoked = (id: string): RunEnd => ({
     fix: 'Start the workflow again with another key.',
   },
 });
+
+/** The first interpreter gave classic references another meaning: a call would get other arguments. */
+const isOutdated = ({ interpreter }: StoredRun, { form }: Workflow): boolean => form === 'classic' && interpreter < 2;
+
+const OUTDATED: RunEnd = {
+  status: 'failed',
+  stepsExecuted: 0,
+  error: {
+    code: 'INTERPRETER_CHANGED',
+    message: 'The run was begun by an earlier build, in which the classic form had another meaning.',
+    fix: 'Start the workflow again, or go on with `heddle runs retry` from a step.',
+  },
+};
 
 const missing = (digest: string): RunEnd => ({
   status: 'failed',

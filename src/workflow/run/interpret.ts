@@ -85,12 +85,13 @@ async function openFrame(
   { run }: InterpreterParts,
 ): Promise<Frame> {
   const startedAt = await durable.now('~start');
+  const variables = { values: {} };
   const scope = openScope(undefined, {
     input,
-    var: workflow.var ?? {},
+    var: async () => ({ ...workflow.var, ...variables.values }),
     run: { ...run, workflow: workflow.name, startedAt },
   });
-  return { path: '', position: [], scope, signal: durable.cancelled, time: { at: startedAt } };
+  return { path: '', position: [], scope, signal: durable.cancelled, time: { at: startedAt }, variables };
 }
 
 /** Runs the compensations of a run that stops. A cancellation does not abort them. */

@@ -101,7 +101,8 @@ function depthBelow(above: number): number {
 }
 
 /** Returns the facts of a caller that a run keeps. */
-export const toRunCaller = ({ id, roles, via, profile }: Caller): StoredRun['caller'] => ({
+export const toRunCaller = ({ id, roles, via, profile, agent }: Caller): StoredRun['caller'] => ({
   ...{ id, roles, via },
   ...(profile !== undefined && { profile }),
+  ...(agent !== undefined && { agent }),
 });

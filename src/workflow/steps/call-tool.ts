@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
-import { subWorkflowError, toolResult } from '../expressions/step-view.ts';
+import { classicResult, subWorkflowError, toolResult } from '../expressions/step-view.ts';
 import { WORKFLOW_SERVER } from '../journal/step-end.ts';
 import type { StepCall } from '../run/durable.ts';
 import { advanceTo, type ExecutionParts, type Frame } from './frame/frame.ts';
@@ -18,7 +18,11 @@ type CallDone = StepDone & { readonly raw: LazyValue };
 export type ToolAttempt = Omit<StepCall, 'signal'>;
 
 /** Calls a tool at the path of the frame. An error result is a failure. */
-export async function callTool({ durable }: ExecutionParts, frame: Frame, attempt: ToolAttempt): Promise<CallDone> {
+export async function callTool(
+  { durable, form }: ExecutionParts,
+  frame: Frame,
+  attempt: ToolAttempt,
+): Promise<CallDone> {
   const { path, signal } = frame;
   const end = await durable.call(path, { ...attempt, signal });
   advanceTo(frame, end.endedAt);
@@ -26,7 +30,10 @@ export async function callTool({ durable }: ExecutionParts, frame: Frame, attemp
   const raw = () => durable.load(end.value);
   const { isError, server, latencyMs } = end;
   if (isError) throw errorResult(path, { tool: attempt.tool, server, raw: await raw() });
-  const result = async () => toolResult((await raw()) as JsonObject);
+  const result = async () => {
+    const whole = (await raw()) as JsonObject;
+    return form === 'classic' ? classicResult(whole, end) : toolResult(whole);
+  };
   return { raw, result: 'inline' in end.value ? once(result) : result, call: { isError, server, latencyMs } };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import type { Json } from '../../core/call.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
 import type { Branch, FanoutStep, LoopStep, ParallelStep, Step, StepBase } from '../definition/canonical.ts';
 import { aCallStep, aStep, aWorkflow, cel, ref, simulate, world } from '../fixtures.ts';
 import type { World } from './fixtures.ts';
@@ -9,6 +9,8 @@ const FAILED = { error: { code: 'UPSTREAM_FAILED', mayHaveActed: false } };
 const branch = (id: string, rest: Partial<StepBase> = {}): Branch => ({ id, steps: [aCallStep(id, rest)] });
 const run = (steps: readonly Step[], of: World = world()) => simulate(aWorkflow(steps), of);
 const classic = (steps: readonly Step[], of: World = world()) => simulate(aWorkflow(steps, { form: 'classic' }), of);
+const contents = (results: Json | undefined) =>
+  (results as readonly JsonObject[]).map(({ structuredContent }) => structuredContent);
 
 function parallel(
   mode: ParallelStep['mode'],
@@ -22,7 +24,7 @@ describe('parallel', () => {
   verifies('W1', 'all: has the results of all branches, by id or in branch order', async () => {
     const of = world({ a: { result: { n: 1 }, afterMs: 30 }, b: { result: { n: 2 } }, c: { result: { n: 3 } } });
     expect((await run([parallel('all', 'keyed')], of)).output).toEqual({ a: { n: 1 }, b: { n: 2 }, c: { n: 3 } });
-    expect((await classic([parallel('all', 'list')], of)).output).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(contents((await classic([parallel('all', 'list')], of)).output)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
   verifies(
@@ -49,7 +51,7 @@ describe('parallel', () => {
     expect(end).toMatchObject({ output: { winner: 'b', value: { n: 2 } } });
     expect(end.durable.time).toBe(9);
     expect(end.durable.logs).toContainEqual(expect.objectContaining({ path: 'p/a', type: 'error' }));
-    expect((await classic([parallel('first', 'list')], of)).output).toEqual([{ n: 2 }]);
+    expect(contents((await classic([parallel('first', 'list')], of)).output)).toEqual([{ n: 2 }]);
   });
 
   verifies('W3', 'first: fails with the errors of all branches if none succeeds', async () => {
@@ -84,7 +86,7 @@ describe('parallel', () => {
 
   verifies('W1', 'most, the classic majority: more than half succeeded, as a list of successes', async () => {
     const of = world({ b: FAILED });
-    expect((await classic([parallel('most', 'list')], of)).output).toEqual([{ tool: 'a' }, { tool: 'c' }]);
+    expect(contents((await classic([parallel('most', 'list')], of)).output)).toEqual([{ tool: 'a' }, { tool: 'c' }]);
     const end = await classic([parallel('most', 'list')], world({ a: FAILED, b: FAILED }));
     expect(end.error).toMatchObject({ code: 'NO_MAJORITY' });
   });
@@ -133,19 +135,18 @@ describe('fan-out', () => {
     expect(end.durable.calls.at(-1)?.path).toBe('f/~merge');
   });
 
-  verifies('W1', 'classic: the list of contents, null for a skipped item, and mergeTool gets it', async () => {
-    const of: World = {
-      tool: ({ input }) =>
-        input.item === 1 ? FAILED : { raw: { content: [{ type: 'text', text: `${input.item}` }] } },
-    };
+  verifies('W1', 'classic: the list of tool results, and mergeTool gets their contents', async () => {
+    const of: World = { tool: ({ input }) => ({ raw: { content: [{ type: 'text', text: `${input.item}` }] } }) };
     const input = { object: { item: ref('item'), index: ref('index') } };
-    const steps = [aStep('tool', { id: 'call', tool: 'call', input, onError: 'skip' })];
+    const steps = [aStep('tool', { id: 'call', tool: 'call', input })];
     const text = (value: number) => [{ type: 'text', text: `${value}` }];
     const end = await classic([fanout({ as: 'item', shape: 'contents', steps })], of);
-    expect(end.output).toEqual([text(3), null, text(2)]);
+    expect(end.output).toMatchObject(
+      [3, 1, 2].map((value) => ({ content: text(value), isError: false, serverId: 'test' })),
+    );
     const merge = { tool: 'merge', input: { object: { results: ref('items') } } };
     const merged = await classic([fanout({ as: 'item', shape: 'contents', steps, merge })], of);
-    expect(merged.durable.calls.at(-1)?.input).toEqual({ results: [text(3), null, text(2)] });
+    expect(merged.durable.calls.at(-1)?.input).toEqual({ results: [text(3), text(1), text(2)] });
   });
 
   const refused: [string, Json][] = [
@@ -237,7 +238,7 @@ describe('loop', () => {
       atMax: 'end',
       shape: 'list',
     } as const;
-    expect((await classic([loop({ ...options, steps })], of)).output).toEqual([
+    expect(contents((await classic([loop({ ...options, steps })], of)).output)).toEqual([
       { i: 0, v: 0, count: 0 },
       { i: 1, v: 1, count: 1 },
     ]);

@@ -65,13 +65,14 @@ async function runItem(
   const frame = frameBelow(around, { segment: `[${index}]`, place: index, scope, signal });
   const last = await execution.runSteps(step.steps, frame);
   advanceTo(around, frame.time.at);
-  const value = step.shape === 'contents' ? await contentOf(last) : ((await last?.result()) ?? null);
+  const isContent = step.merge && step.shape === 'contents';
+  const value = isContent ? await contentOf(last) : ((await last?.result()) ?? null);
   const entry = { index, status: last ? 'ok' : 'skipped', value };
   const steps = step.merge && step.shape === 'report' ? { steps: await stepViews(execution, scope.steps()) } : {};
   return { stored: await execution.durable.store({ ...entry, ...steps }, MAX_HELD_BYTES), isOk: last !== undefined };
 }
 
-/** Returns the content of the call of a classic item; null if it was skipped. */
+/** Returns the content of the call of a classic item, for `mergeTool`. */
 async function contentOf(last: StepState | undefined): Promise<Json> {
   const raw = await last?.raw?.();
   if (isObject(raw) && raw.content !== undefined) return raw.content;

@@ -2,7 +2,15 @@ import type { LoopStep, StepBase } from '../definition/canonical.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
 import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
 import { cancelledAt, StepFailure } from './frame/step-failure.ts';
-import { type LazyValue, lazy, openScope, type StepDone, type StepScope, type StepState } from './frame/step-scope.ts';
+import {
+  type LazyValue,
+  lazy,
+  openScope,
+  type StepDone,
+  type StepScope,
+  type StepState,
+  withVariables,
+} from './frame/step-scope.ts';
 import { loadAll } from './load-results.ts';
 
 /** Runs the body until its condition says so. */
@@ -89,16 +97,8 @@ function iterationScope(execution: ExecutionParts, { scope, path }: Frame, itera
 }
 
 function classicValues(scope: StepScope, iteration: number, loopResults: LazyValue) {
-  const outer = scope.find('var');
-  return {
-    iteration,
-    loopResults,
-    var: async () => ({
-      ...(outer && 'value' in outer ? ((await outer.value()) as object) : {}),
-      iteration,
-      loopResults: await loopResults(),
-    }),
-  };
+  const fields = async () => ({ iteration, loopResults: await loopResults() });
+  return { iteration, loopResults, var: withVariables(scope, fields) };
 }
 
 const exceeded = (path: string, maxIterations: number): StepFailure =>

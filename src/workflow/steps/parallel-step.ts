@@ -2,9 +2,9 @@ import { canonicalJson } from '../../core/json.ts';
 import type { Branch, ParallelStep, StepBase } from '../definition/canonical.ts';
 import { type Aborter, abortBelow } from './frame/abort-below.ts';
 import { evaluate, stepView } from './frame/evaluate.ts';
-import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow } from './frame/frame.ts';
+import { advanceTo, type ExecutionParts, type Frame, frameBelow, pathBelow, type RunVariables } from './frame/frame.ts';
 import { toStepFailure } from './frame/step-failure.ts';
-import { openScope, type StepDone } from './frame/step-scope.ts';
+import { openScope, type StepDone, withVariables } from './frame/step-scope.ts';
 import { type BranchEnd, concludeParallel, hasSucceeded } from './parallel-result.ts';
 
 /** A parallel step in execution. */
@@ -35,7 +35,9 @@ export async function runParallel(
     const ends = await endsOf(race);
     for (const end of ends) advanceTo(frame, end.frame.time.at);
     const decided = execution.durable.recorded(decision) as readonly string[] | undefined;
-    return { ...concludeParallel({ execution, path: frame.path, step, ends, decided }), ...innerOf(ends) };
+    const done = concludeParallel({ execution, path: frame.path, step, ends, decided });
+    takeVariables(frame, decided ? ends.filter(({ id }) => decided.includes(id)) : ends.filter(hasSucceeded));
+    return { ...done, ...innerOf(ends) };
   } finally {
     aborter.release();
   }
@@ -62,8 +64,11 @@ async function endsOf(race: Race): Promise<readonly BranchEnd[]> {
 }
 
 async function runBranch({ execution, step, ...race }: Race, { id, steps }: Branch, place: number): Promise<BranchEnd> {
-  const scope = openScope(race.frame.scope, {});
-  const frame = frameBelow(race.frame, { segment: id, place, scope, signal: race.aborter.signal });
+  const variables: RunVariables = { values: {} };
+  const { scope: around } = race.frame;
+  const isClassic = execution.form === 'classic';
+  const scope = openScope(around, isClassic ? { var: withVariables(around, () => variables.values) } : {});
+  const frame = frameBelow(race.frame, { segment: id, place, scope, signal: race.aborter.signal, variables });
   try {
     const last = await execution.runSteps(steps, frame);
     if (step.mode !== 'majority' || !last || !hasSucceeded({ id, frame, last }))
@@ -97,6 +102,11 @@ function decides(
   const agreeing = [...(votes.get(end.vote) ?? []), end.id];
   votes.set(end.vote, agreeing);
   return agreeing.length > branches.length / 2 ? agreeing : undefined;
+}
+
+/** Sets the variables of branches, in the order of the branches. */
+function takeVariables({ variables }: Frame, ends: readonly BranchEnd[]): void {
+  for (const { frame } of ends) variables.values = { ...variables.values, ...frame.variables.values };
 }
 
 function innerOf(ends: readonly BranchEnd[]): Pick<StepDone, 'inner'> {

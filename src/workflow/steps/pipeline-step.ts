@@ -1,7 +1,8 @@
-import type { Json } from '../../core/call.ts';
+import type { Json, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Mapping, PipelinePart, PipelineStep, StepBase, StepCondition, ToolUse } from '../definition/canonical.ts';
+import { toolResult } from '../expressions/step-view.ts';
 import { callTool, toInput } from './call-tool.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
 import { type ExecutionParts, type Frame, frameBelow } from './frame/frame.ts';
@@ -41,12 +42,16 @@ async function runPart(
 ): Promise<LazyValue> {
   if ('step' in part) {
     const last = await execution.runSteps([part.step], { ...frame, position: [...frame.position, place] });
-    return last?.result ?? prev;
+    return last ? dataOf(execution, last) : prev;
   }
   if ('transform' in part) return lazy(await transform(execution, frame, { ...part, prev }));
   if ('filter' in part) return lazy(await filter(execution, frame, { condition: part.filter, prev }));
   return lazy(await enrich(execution, frameBelow(frame, { segment: `~${place}`, place }), { ...part, prev, step }));
 }
+
+/** Returns the value that later parts work on: of a call its structured content, not the classic result around it. */
+const dataOf = ({ form }: ExecutionParts, { raw, result }: StepDone): LazyValue =>
+  raw && form === 'classic' ? async () => toolResult((await raw()) as JsonObject) : result;
 
 const withItem = (frame: Frame, item: Json, index: number) => withValues(frame.scope, { item, index });
 
@@ -105,7 +110,7 @@ async function enrich(execution: ExecutionParts, frame: Frame, { enrich: use, pr
         isRetryable: isCallRetryable,
         run: (attempt) => callTool(execution, below, { tool: use.tool, input, attempt, onInDoubt: 'ask' }),
       });
-      return { ...(item as object), [use.as]: await done.result() };
+      return { ...(item as object), [use.as]: await dataOf(execution, done)() };
     },
   });
   const enriched = ends.flatMap((end): Json[] => ('value' in end ? [end.value] : []));

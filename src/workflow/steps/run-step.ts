@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../core/call.ts';
+import type { JsonObject } from '../../core/call.ts';
 import type { Step } from '../definition/canonical.ts';
 import { evaluate, holds } from './frame/evaluate.ts';
 import { type ExecutionParts, type Frame, MAX_BEGUN_STEPS, pathBelow } from './frame/frame.ts';
@@ -92,9 +92,16 @@ async function succeed(
   // Before `output`, which may fail: the step has committed.
   if (use) execution.compensations.push({ path, position, step, use, scope });
   const fields = await outputOf(execution, scope, step);
+  if (execution.form === 'classic') publish(frame, state, fields);
   log(execution, frame, { step, type: 'complete', message: 'completed' });
   const { inner: _, ...kept } = state;
   return fields ? { ...kept, fields: { ...kept.fields, ...fields } } : kept;
+}
+
+/** Sets the variables of a classic step, and shows later steps those inside of it. */
+function publish({ scope, variables }: Frame, { inner }: StepState, fields: JsonObject | undefined): void {
+  variables.values = { ...variables.values, ...fields };
+  for (const [id, state] of inner?.steps() ?? []) scope.addStep(id, state);
 }
 
 /** Opens the scope of `output` and `compensate`: the step itself by its id and as `$self`, and the steps inside. */
@@ -110,10 +117,7 @@ async function outputOf(
   scope: StepScope,
   { output }: Step,
 ): Promise<JsonObject | undefined> {
-  if (!output) return undefined;
-  const fields: [string, Json][] = [];
-  for (const [name, mapping] of Object.entries(output)) fields.push([name, await evaluate(execution, scope, mapping)]);
-  return Object.fromEntries(fields);
+  return output && ((await evaluate(execution, scope, { object: output })) as JsonObject);
 }
 
 interface Failed {
@@ -133,7 +137,10 @@ async function recover(
   log(execution, frame, { step, type: 'error', message: `failed: ${error.message}` });
   if (step.onError === 'stop') throw failure;
   const state: StepState = { ...skipped(startedAt), endedAt: frame.time.at, error, attempts };
-  if (step.onError === 'skip') return state;
+  if (step.onError === 'skip') {
+    log(execution, frame, { step, type: 'skip', message: `skipped: it failed: ${error.message}` });
+    return state;
+  }
   const { fallback } = step;
   if (!fallback) {
     const result = lazy({ fallback: true, error: error.message });

@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/core/call.ts';
+import type { Json, JsonObject } from '../../../src/core/call.ts';
 import type { Flow, FlowNode } from './flow.ts';
 
 /** The expected end of a flow, and its calls. */
@@ -105,7 +105,7 @@ function evaluateNode(node: FlowNode, path: string, start: number, form: Flow['f
 function evaluateKind(node: FlowNode, path: string, start: number, form: Flow['form']): Outcome {
   switch (node.kind) {
     case 'call':
-      return evaluateCall(node, path, start);
+      return evaluateCall(node, path, { start, form });
     case 'sequential': {
       const outcome = evaluateBlock(node.steps, path, start, form);
       return outcome.code === undefined ? { ...outcome, last: { value: null, ...outcome.last } } : outcome;
@@ -114,7 +114,8 @@ function evaluateKind(node: FlowNode, path: string, start: number, form: Flow['f
       return { end: start + node.ms, last: { value: null }, calls: [], undo: [] };
     case 'switch': {
       const outcome = evaluateBlock(node.holds ? node.yes : node.no, path, start, form);
-      return outcome.code === undefined ? { ...outcome, last: { value: null, ...outcome.last } } : outcome;
+      if (outcome.code !== undefined || form === 'classic') return outcome;
+      return { ...outcome, last: { value: null, ...outcome.last } };
     }
     case 'loop':
       return evaluateLoop(node, path, start, form);
@@ -125,7 +126,24 @@ function evaluateKind(node: FlowNode, path: string, start: number, form: Flow['f
   }
 }
 
-function evaluateCall(node: FlowNode & { readonly kind: 'call' }, path: string, start: number): Outcome {
+/** The result of a call: its content in the rich form, the whole tool result in the classic one. */
+const resultOf = (content: JsonObject, form: Flow['form']): Json =>
+  form === 'rich'
+    ? content
+    : {
+        ...{ content: [{ type: 'text', text: JSON.stringify(content) }], isError: false },
+        ...{ structuredContent: content, serverId: 'test' },
+      };
+
+/** In the classic form a failure inside of a branch or an item fails the step around it. */
+const stopping = (nodes: readonly FlowNode[], form: Flow['form']): readonly FlowNode[] =>
+  form === 'rich' ? nodes : JSON.parse(JSON.stringify(nodes), (key, value) => (key === 'onError' ? 'stop' : value));
+
+function evaluateCall(
+  node: FlowNode & { readonly kind: 'call' },
+  path: string,
+  { start, form }: { readonly start: number; readonly form: Flow['form'] },
+): Outcome {
   const calls: { key: string; at: number }[] = [];
   let at = start;
   for (let attempt = 1; ; attempt++) {
@@ -134,7 +152,8 @@ function evaluateCall(node: FlowNode & { readonly kind: 'call' }, path: string, 
     if (node.timeoutMs !== undefined && node.timeoutMs < ms)
       return { end: at + node.timeoutMs, code: 'TIMEOUT', calls, undo: [] };
     const end = at + ms;
-    if (result) return { end, last: { value: result }, calls, undo: node.isUndone ? [{ path, at: end }] : [] };
+    if (result)
+      return { end, last: { value: resultOf(result, form) }, calls, undo: node.isUndone ? [{ path, at: end }] : [] };
     if (code === 'BROKEN' || attempt > RETRIES) return { end, code: code ?? '', calls, undo: [] };
     at = end + RETRY_MS;
   }
@@ -198,14 +217,11 @@ function evaluateItem(
 ): Outcome {
   if (form === 'rich') return evaluateBlock(node.steps, path, at, form);
   const { timeoutMs: _, ...call } = node.steps[0] as FlowNode;
-  return evaluateBlock([{ ...call, id: `${node.id}-call` } as FlowNode], path, at, form);
+  return evaluateBlock(stopping([{ ...call, id: `${node.id}-call` } as FlowNode], form), path, at, form);
 }
 
 function itemsValue(items: readonly Outcome[], form: Flow['form']): Json {
-  if (form === 'classic')
-    return items.map(({ last }) =>
-      last?.isDefault || !last ? (last?.value ?? null) : [{ type: 'text', text: JSON.stringify(last.value) }],
-    );
+  if (form === 'classic') return items.map(({ last }) => last?.value ?? null);
   const entries = items.map(({ code, last }, index) =>
     code === undefined
       ? { index, status: last ? 'ok' : 'skipped', value: last?.value ?? null }
@@ -220,7 +236,7 @@ type Parallel = FlowNode & { readonly kind: 'parallel' };
 function evaluateParallel(node: Parallel, path: string, start: number, form: Flow['form']): Outcome {
   const branches = node.branches.map((steps, index) => {
     const id = form === 'rich' ? steps[0]?.id : String(index + 1);
-    return evaluateBlock(steps, `${path}/${id}`, start, form);
+    return evaluateBlock(stopping(steps, form), `${path}/${id}`, start, form);
   });
   if (node.mode === 'all') return all(node, branches, form);
   if (node.mode === 'first') return first(node, branches, form);

@@ -164,13 +164,18 @@ for (const [type, camel, snake, canonical] of GOLDEN) {
   });
 }
 
-it.each(['skip', 'fallback', 'stop'])('gives the errorHandling %s to every step', (errorHandling) => {
-  for (const key of ['errorHandling', 'error_handling']) {
-    const step = { id: 'p', branches: [{ toolName: 'a' }] };
-    const expected = { onError: errorHandling, branches: [{ steps: [{ onError: errorHandling }] }] };
-    expect(stepOf(step, { [key]: errorHandling })).toMatchObject(expected);
-  }
-});
+it.each(['skip', 'fallback', 'stop'])(
+  'gives the errorHandling %s to every step that is not in a branch',
+  (errorHandling) => {
+    for (const key of ['errorHandling', 'error_handling']) {
+      const inner = { id: 'p', branches: [[{ id: 'c', condition: 'true', ifTrue: { toolName: 'a' } }]] };
+      const step = { id: 'l', condition: 'true', maxIterations: 1, body: inner };
+      const branch = { steps: [{ onError: 'stop', cases: [{ steps: [{ onError: 'stop' }] }] }] };
+      const expected = { onError: errorHandling, steps: [{ onError: errorHandling, branches: [branch] }] };
+      expect(stepOf(step, { [key]: errorHandling })).toMatchObject(expected);
+    }
+  },
+);
 
 it.each([
   ['5', { value: 5 }],
@@ -196,6 +201,7 @@ it.each([
   [true, { truthy: { value: true } }],
   ['$a.result.n == 1', { cel: 'scope["a"].result.n == 1' }],
   ['!$a.result.ok', { cel: '!scope["a"].result.ok' }],
+  ['$a.content.0.list.12.0 == "$a.0"', { cel: 'scope["a"].content[0].list[12][0] == "$a.0"' }],
 ])('reads the classic condition %j', (condition, when) => {
   expect(stepOf({ id: 'c', condition, ifTrue: { toolName: 'x' } })).toMatchObject({ cases: [{ when }] });
 });

@@ -18,7 +18,7 @@ export const classicFields = objectField(
   {
     $schema: textField(),
     name: textField({ max: 128, pattern: /^[^\p{C}]+$/u, is: 'a name', about: 'Name of the workflow.' }),
-    description: textField({ about: 'Description; models see it.' }),
+    description: textField({ min: 0, about: 'Description; models see it.' }),
     version: textField({ max: 64 }),
     errorHandling,
     input: inputSchema('JSON Schema of the input.'),

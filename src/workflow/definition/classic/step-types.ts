@@ -26,7 +26,7 @@ import { classicCondition, classicMapping, classicOutput, splitExpression } from
 const baseFields = {
   id: textField({ pattern: /^[\w-]{1,64}$/, is: 'an id of up to 64 letters, digits, `_` and `-`' }),
   type: textField({ max: 20, is: 'the type of a step' }),
-  description: textField(),
+  description: textField({ min: 0 }),
   outputMapping: classicOutput,
   timeout: countField(1, MAX_DURATION_MS, 'Time of the step in milliseconds.'),
 };
@@ -53,6 +53,9 @@ function stepType<F extends SourceFields, R extends keyof F & string>(
   return { fields: all as SourceField<object>, toStep };
 }
 
+/** A failed call of a branch or an item fails the whole branch or fan-out, to which `errorHandling` then applies. */
+const ONE_FAILURE = { onError: 'stop' } as const;
+
 const branch: SourceField<Branch> = {
   schema: {
     anyOf: [{ $ref: '#/$defs/classicStep' }, { type: 'array', items: { $ref: '#/$defs/classicStep' }, minItems: 1 }],
@@ -60,7 +63,8 @@ const branch: SourceField<Branch> = {
   read(at) {
     const index = Number(at.path.at(-1)) + 1;
     const own = `${ownId(at)}-${index}`;
-    const found = isObject(at.value) ? readSteps(at, () => own) : readSteps(at, (inner) => `${own}-${inner + 1}`);
+    const inside = { ...at, in: { ...at.in, defaults: ONE_FAILURE } };
+    const found = readSteps(inside, isObject(at.value) ? () => own : (inner) => `${own}-${inner + 1}`);
     if (!found) return undefined;
     return at.in.from(at, { id: isObject(at.value) ? (found[0]?.id ?? own) : String(index), steps: found });
   },
@@ -183,8 +187,7 @@ export const CLASSIC_TYPES = {
 /** The call for one item of a fan-out, with `{item, index}`. */
 function itemCall(at: SourceValue, tool: string, input?: Mapping): Step {
   const given = input ?? { object: { item: reference('item'), index: reference('index') } };
-  const { onError } = at.in.defaults;
-  return at.in.from(at, { id: `${ownId(at)}-call`, kind: 'tool', tool, input: given, onError });
+  return at.in.from(at, { id: `${ownId(at)}-call`, kind: 'tool', tool, input: given, ...ONE_FAILURE });
 }
 
 /** Finds the type of a step: by `type`, else by the keys that it has. */

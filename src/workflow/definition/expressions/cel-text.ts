@@ -1,3 +1,5 @@
+import type { Compilation } from '../compilation.ts';
+
 /** A place in CEL text that cannot be read. */
 export interface CelProblem {
   readonly message: string;
@@ -6,13 +8,19 @@ export interface CelProblem {
 }
 
 const NAME = /\$([A-Za-z_][\w-]*)/y;
+/** A path up to a part of digits. */
+const INDEX = /((?:\.[A-Za-z_]\w*|\[\d+\])*)\.(\d+)\b/y;
 const STEPS_ALIAS = /\.([A-Za-z_]\w*)|\["([^"]+)"\]/y;
 
 /**
  * Rewrites `$name` to `scope["name"]` outside of string literals and comments. Of `$a-1`, `a-1` is the name if the
- * workflow has it; else the longest known name before a hyphen is, and the rest is a subtraction.
+ * workflow has it; else the longest known name before a hyphen is, and the rest is a subtraction. In the classic form a part
+ * of digits is an index: `$a.0` is `$a[0]`.
  */
-export function rewriteCel(text: string, names: ReadonlySet<string>): { readonly cel: string } | CelProblem {
+export function rewriteCel(
+  text: string,
+  { names, form }: Pick<Compilation, 'names' | 'form'>,
+): { readonly cel: string } | CelProblem {
   let cel = '';
   for (let at = 0; at < text.length; ) {
     const end = endOfLiteral(text, at);
@@ -31,6 +39,11 @@ export function rewriteCel(text: string, names: ReadonlySet<string>): { readonly
     }
     cel += `scope[${JSON.stringify(name.name)}]`;
     at = name.end;
+    for (INDEX.lastIndex = at; form === 'classic'; at = INDEX.lastIndex) {
+      const indexed = INDEX.exec(text);
+      if (!indexed) break;
+      cel += `${indexed[1]}[${indexed[2]}]`;
+    }
   }
   return { cel: cel.trim() };
 }

@@ -116,7 +116,7 @@ const reportCel = (at: SourceValue, { message, fix }: CelProblem): undefined =>
 
 /** Rewrites and checks the text of an expression. */
 function compileCel(at: SourceValue, text: string, type = 'dyn'): { readonly cel: string } | undefined {
-  const found = rewriteCel(text, at.in.names);
+  const found = rewriteCel(text, at.in);
   if (!('cel' in found)) return reportCel(at, found);
   const compiled = compileValueExpression(found.cel);
   if ('message' in compiled) return reportCel(at, compiled);

@@ -1,4 +1,4 @@
-import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { type Node, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
 import {
   leafTree,
   listTree,
@@ -11,34 +11,34 @@ import {
   Unusable,
 } from './source-tree.ts';
 
+const PARSE_OPTIONS = { allowTrailingComma: true };
+
 /** Parses JSON with comments and trailing commas. Throws `Unusable`. */
 export function readJson(text: string): SourceTree {
-  checkDepth(text);
-  const errors: ParseError[] = [];
-  const tree = parseTree(text, errors, { allowTrailingComma: true });
-  const [error] = errors;
-  if (error || !tree) {
-    const reason = (error ? printParseErrorCode(error.error) : 'ValueExpected').replace(
-      /(?<!^)[A-Z]/g,
-      (letter) => ` ${letter.toLowerCase()}`,
-    );
-    throw new Unusable('SYNTAX_INVALID', error?.offset ?? 0, {
-      message: `This is not valid JSON: ${reason}.`,
-      fix: 'Correct the JSON there; comments and trailing commas are fine.',
-    });
-  }
+  checkSyntax(text);
+  const tree = parseTree(text, [], PARSE_OPTIONS);
+  if (!tree) throw syntaxError('ValueExpected', 0);
   return toTree(tree);
 }
 
-/** The parser is recursive, so the depth is checked before it runs. */
-function checkDepth(text: string): void {
-  const scanner = createScanner(text, true);
+/** Throws the first error. The parser would collect those of each character, and is recursive: the depth is checked, too. */
+function checkSyntax(text: string): void {
   let depth = 0;
-  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
-    const first = text[scanner.getTokenOffset()];
-    if (first === '{' || first === '[') requireDepth(depth++, scanner.getTokenOffset());
-    if (first === '}' || first === ']') depth--;
+  const open = (offset: number) => requireDepth(depth++, offset);
+  const close = () => depth--;
+  function onError(code: number, offset: number): void {
+    throw syntaxError(printParseErrorCode(code), offset);
   }
+  const visitor = { onError, onObjectBegin: open, onArrayBegin: open, onObjectEnd: close, onArrayEnd: close };
+  visit(text, visitor, PARSE_OPTIONS);
+}
+
+function syntaxError(code: string, offset: number): Unusable {
+  const reason = code.replace(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return new Unusable('SYNTAX_INVALID', offset, {
+    message: `This is not valid JSON: ${reason}.`,
+    fix: 'Correct the JSON there; comments and trailing commas are fine.',
+  });
 }
 
 function toTree(node: Node): SourceTree {

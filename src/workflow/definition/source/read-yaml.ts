@@ -26,6 +26,8 @@ import {
 } from './source-tree.ts';
 
 const MAX_ALIASES = 100;
+/** The most tokens of a definition. Each takes about 4 µs. */
+const MAX_TOKENS = 100_000;
 const QUOTE_FIX =
   'Put the value in quotes: references with `[` and expressions with `{` are not plain YAML inside of `{…}` and `[…]`.';
 const OPENS: ReadonlySet<CST.TokenType | null> = new Set(['flow-map-start', 'flow-seq-start']);
@@ -49,7 +51,7 @@ function readTokens(text: string): readonly CST.Token[] {
   const tokens: CST.Token[] = [];
   let offset = 0;
   let isScalarNext = false;
-  const seen: SeenTokens = { alias: 0, anchor: 0, flow: 0, onLine: 0 };
+  const seen: SeenTokens = { all: 0, alias: 0, anchor: 0, flow: 0, onLine: 0 };
 
   function add(parsed: Iterable<CST.Token>): void {
     for (const token of parsed) {
@@ -70,6 +72,7 @@ function readTokens(text: string): readonly CST.Token[] {
 }
 
 interface SeenTokens {
+  all: number;
   alias: number;
   anchor: number;
   /** Open braces and brackets. */
@@ -87,6 +90,10 @@ function checkToken(type: CST.TokenType | null, offset: number, seen: SeenTokens
     const message = `The definition has more than ${MAX_ALIASES} ${type === 'alias' ? 'aliases' : 'anchors'}.`;
     throw new Unusable('YAML_ALIASES', offset, { message, fix: 'Write the values out, or use a sub-workflow.' });
   }
+  if (++seen.all > MAX_TOKENS) {
+    const message = `The definition has more than ${MAX_TOKENS} tokens of YAML.`;
+    throw new Unusable('SOURCE_TOO_LARGE', offset, { message, fix: 'Split it into sub-workflows.' });
+  }
   if (type === 'newline') seen.onLine = 0;
   if (NESTS_ON_ITS_LINE.has(type)) seen.onLine++;
   if (OPENS.has(type)) seen.flow++;
@@ -98,6 +105,8 @@ function checkToken(type: CST.TokenType | null, offset: number, seen: SeenTokens
 function compose(text: string, tokens: readonly CST.Token[]): YamlDocument {
   // `toTree` looks for repeated keys: the composer compares each key with all others.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false, schema: 'core', merge: false });
+  // Its type hides the handler. If a later version had another one, `errors` would have the first error.
+  Object.defineProperty(composer, 'onError', { value: errorHandler(text) });
   const [document, second] = composer.compose(tokens, true, text.length);
   const [error] = document?.errors ?? [];
   if (error) throw syntaxError(text, error.pos[0], error.message);
@@ -109,6 +118,23 @@ function compose(text: string, tokens: readonly CST.Token[]): YamlDocument {
     });
   }
   return document as YamlDocument;
+}
+
+/** The place of an error: an offset, a range, or a token. */
+type ErrorSource = number | readonly number[] | { readonly offset: number };
+
+/**
+ * Returns a handler that throws the first error. The composer would collect all: one for each character of a text. It
+ * catches what is thrown below a node, and calls the handler again.
+ */
+function errorHandler(text: string) {
+  let first: Unusable | undefined;
+  return (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
+    if (isWarning) return;
+    const start = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0];
+    first ??= syntaxError(text, start ?? 0, message);
+    throw first;
+  };
 }
 
 /** Describes a syntax error. `{a: ${{ x }} }` and `{a: $b[0]}` are not YAML: the fix says to quote. */

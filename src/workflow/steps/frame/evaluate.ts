@@ -12,14 +12,14 @@ type Form = Workflow['form'];
 export async function evaluate(execution: ExecutionParts, scope: StepScope, mapping: Mapping): Promise<Json> {
   const { durable, form } = execution;
   await durable.yieldTurn();
-  return evaluateMapping(mapping, await loadNames(scope, namesIn(mapping), form));
+  return evaluateMapping(mapping, await loadNames(scope, namesIn(mapping), form), form);
 }
 
 /** Evaluates a condition. Throws EXPRESSION_FAILED. */
 export async function holds(execution: ExecutionParts, scope: StepScope, condition: StepCondition): Promise<boolean> {
   const { durable, form } = execution;
   await durable.yieldTurn();
-  return evaluateCondition(condition, await loadNames(scope, namesIn(condition), form));
+  return evaluateCondition(condition, await loadNames(scope, namesIn(condition), form), form);
 }
 
 async function loadNames(scope: StepScope, names: ReadonlySet<string>, form: Form): Promise<RunScope> {

@@ -42,6 +42,12 @@ export interface Frame {
   readonly signal: AbortSignal;
   /** The time of the last recorded end in this branch. It is the same in each execution. */
   readonly time: { at: number };
+  /** The variables that `outputMapping` of the classic form has set. Each branch has its own until its step ends. */
+  readonly variables: RunVariables;
+}
+
+export interface RunVariables {
+  values: JsonObject;
 }
 
 /** Joins a path and a segment. */
@@ -50,7 +56,11 @@ export const pathBelow = (path: string, segment: string): string => (path === ''
 /** Returns the frame of a branch, an item or an iteration, with a time of its own. */
 export function frameBelow(
   frame: Frame,
-  { segment, place, ...changes }: { segment: string; place: number } & Partial<Pick<Frame, 'scope' | 'signal'>>,
+  {
+    segment,
+    place,
+    ...changes
+  }: { segment: string; place: number } & Partial<Pick<Frame, 'scope' | 'signal' | 'variables'>>,
 ): Frame {
   return {
     ...frame,

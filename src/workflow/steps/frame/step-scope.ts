@@ -70,6 +70,15 @@ export function openScope(around: StepScope | undefined, values: ScopeValues): S
   };
 }
 
+/** Returns `$var` of a scope with further fields, which are read at each use. */
+export function withVariables(scope: StepScope, fields: () => JsonObject | Promise<JsonObject>): LazyValue {
+  const outer = scope.find('var');
+  return async () => ({
+    ...(outer && 'value' in outer ? ((await outer.value()) as JsonObject) : {}),
+    ...(await fields()),
+  });
+}
+
 /** Adds values to a scope. Steps belong to the scope below. */
 export function withValues(scope: StepScope, values: ScopeValues): StepScope {
   return { ...layer(scope, values, new Map()), addStep: scope.addStep, steps: scope.steps };

@@ -1,0 +1,46 @@
+export interface ClassicTool {
+  /** A branch of a `parallel` step may leave `type` and `id` out. */
+  readonly type?: 'sequential';
+  readonly id?: string;
+  readonly toolName: string;
+  readonly inputMapping?: Readonly<Record<string, string>>;
+  readonly outputMapping?: Readonly<Record<string, string>>;
+  readonly timeout?: number;
+}
+export interface ClassicParallel {
+  readonly type: 'parallel';
+  readonly id: string;
+  readonly branches: readonly StepOrSteps[];
+  readonly mergeStrategy: 'first' | 'all' | 'majority';
+  readonly timeout?: number;
+}
+export interface ClassicConditional {
+  readonly type: 'conditional';
+  readonly id: string;
+  readonly condition: string;
+  readonly ifTrue: StepOrSteps;
+  readonly ifFalse?: StepOrSteps;
+}
+export interface ClassicFanout {
+  readonly type: 'fanout';
+  readonly id: string;
+  readonly toolName: string;
+  readonly splitExpression: string;
+  readonly maxConcurrency?: number;
+  readonly mergeTool?: string;
+}
+export interface ClassicLoop {
+  readonly type: 'loop';
+  readonly id: string;
+  readonly condition: string;
+  readonly maxIterations: number;
+  readonly body: StepOrSteps;
+}
+export type ClassicStep = ClassicTool | ClassicParallel | ClassicConditional | ClassicFanout | ClassicLoop;
+export type StepOrSteps = ClassicStep | readonly ClassicStep[];
+export interface ClassicWorkflow {
+  readonly name: string;
+  readonly description: string;
+  readonly steps: readonly ClassicStep[];
+  readonly errorHandling?: 'stop' | 'skip' | 'fallback';
+}
