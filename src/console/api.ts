@@ -49,7 +49,7 @@ export function consoleApi(heddle: Heddle, commands?: CommandApiOptions): (reque
   }
 
   function approvals({ request, caller }: ApiRequest, path: string): Promise<Answer> {
-    const isCommand = () => commands?.isCommand(caller, request.headers[COMMAND_PROOF]) === true;
+    const isCommand = () => commands?.callerOf(caller, request.headers[COMMAND_PROOF]) !== undefined;
     return answerApprovals(heddle.approvals, path, { request, by: { ...caller, via: 'console' }, isCommand });
   }
 

@@ -63,6 +63,25 @@ function apiOf({ send, post }: GatewayUnderTest) {
 }
 
 describe('/api/approvals', () => {
+  verifies('P6', 'pages by bytes, with cut arguments; an approval of its own has them exactly', async () => {
+    const { get, call } = await open();
+    const input = (n: number) => ({ n, text: 'x'.repeat(250_000) });
+    for (let n = 0; n < 20; n++) await call(n % 2 === 0 ? 'agent' : 'other', input(n));
+    const { json, text } = await get('approver');
+    const listed = json.approvals as unknown as Approval[];
+    expect([listed.length, text.length < 100_000, json.nextCursor]).toEqual([20, true, undefined]);
+    expect(listed[0]?.subject).toMatchObject({
+      isCut: true,
+      arguments: expect.stringMatching(/^\{"n":\d+,"text":"x+…$/),
+    });
+    expect((await get('approver', `/${listed[19]?.id}`)).json.subject).toMatchObject({ arguments: input(0) });
+    const first = (await get('approver', '?limit=15')).json;
+    const second = (await get('approver', `?limit=15&cursor=${first.nextCursor}`)).json;
+    const pages = [first, second].flatMap(({ approvals }) => approvals as unknown as Approval[]);
+    expect([pages, second.nextCursor]).toEqual([listed, undefined]);
+    expect(await get('approver', '?cursor=1')).toMatchObject({ status: 400, json: { code: 'USAGE_INVALID' } });
+  });
+
   verifies(
     'G7',
     'does not approve a call of an anonymous client with the token that every client of the user has',

@@ -55,7 +55,8 @@ async function read(id: string, approvals: Approvals, { request, by }: ApprovalR
   if (id !== '') return { status: 200, body: asJson(await approvals.get(by, id)) as JsonObject };
   const query = queryOf(request);
   if ('error' in query) return query;
-  return { status: 200, body: { approvals: asJson(await approvals.list(by, query)) } };
+  const { items, next } = await approvals.page(by, query);
+  return { status: 200, body: { approvals: asJson(items), ...(next !== undefined && { nextCursor: next }) } };
 }
 
 /** Records have no methods and no cycles: their JSON is the response. */
@@ -63,15 +64,16 @@ const asJson = (value: object): Json => value as Json;
 
 function queryOf({ url = '' }: IncomingMessage): ApprovalQuery | ApiRefusal {
   const parameters = new URLSearchParams(url.split('?')[1]);
-  const unknown = [...parameters.keys()].find((name) => name !== 'status' && name !== 'limit');
-  if (unknown !== undefined) return { status: 400, error: 'Only the parameters status and limit are known.' };
+  const isUnknown = [...parameters.keys()].some((name) => !['status', 'limit', 'cursor'].includes(name));
+  if (isUnknown) return { status: 400, error: 'Only the parameters status, limit and cursor are known.' };
   const status = STATUSES.find((one) => one === (parameters.get('status') ?? 'pending'));
   const limit = Number(parameters.get('limit') ?? MAX_LIMIT);
   if (status === undefined) return { status: 400, error: `status has to be one of ${STATUSES.join(', ')}.` };
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     return { status: 400, error: `limit has to be a number from 1 to ${MAX_LIMIT}.` };
   }
-  return { status, limit };
+  const cursor = parameters.get('cursor');
+  return { status, limit, ...(cursor !== null && { cursor }) };
 }
 
 async function revoke(id: string, approvals: Approvals, { request, by }: ApprovalRequest): Promise<Answer> {
@@ -136,6 +138,7 @@ const STANDING_FIELDS: Readonly<Record<string, Check>> = {
   session: optional((value) => typeof value === 'boolean'),
   untilMs: optional(isCount),
   uses: optional(isCount),
+  exactly: optional((value) => typeof value === 'boolean'),
   arguments: optional((value) => isObject(value) && Object.values(value).every((glob) => typeof glob === 'string')),
 };
 const APPROVE_FIELDS: Readonly<Record<string, Check>> = {

@@ -82,13 +82,33 @@ describe('the routes for commands', () => {
     expect((await run(gateway, 'dispatch', approved)).at(-1)).toMatchObject({ result: { kind: 'complete' } });
   });
 
-  verifies('P2', 'are closed to keys, also to those of an owner', async () => {
+  verifies('P2', 'act as a key with the proof of a command, and are closed to a key alone', async () => {
     const key = 'hk_of-an-owner';
     const sha256 = createHash('sha256').update(key).digest('hex');
-    const { send } = await open({ gateway: { apiKeys: [{ name: 'one', sha256, roles: ['owner'] }] } });
-    const headers = { ...HEADERS, authorization: `Bearer ${key}` };
-    const response = await send({ path: '/api/command/dispatch', headers, body: JSON.stringify(CALL) });
-    expect([response.status, response.json]).toEqual(NO_COMMAND);
+    const gateway = await open({ gateway: { apiKeys: [{ name: 'one', sha256, roles: ['owner'] }] } });
+    const authorization = `Bearer ${key}`;
+    const request = { path: '/api/command/dispatch', body: JSON.stringify(CALL) };
+    const alone = await gateway.send({ ...request, headers: { ...JSON_HEADERS, authorization } });
+    expect([alone.status, alone.json]).toEqual(NO_COMMAND);
+    expect((await gateway.send({ ...request, headers: { ...HEADERS, authorization } })).status).toBe(200);
+    const records = (await gateway.audit()).filter(({ name }) => name.endsWith('hello'));
+    expect([...new Set(records.map(({ caller, via }) => `${caller} ${via}`))]).toEqual(['key:one cli']);
+  });
+
+  verifies('P4', 'refuse a key whose profile does not exist, and one without the role of a caller', async () => {
+    const keys = { gone: { roles: ['user'], profile: 'gone' }, watcher: { roles: ['auditor'] } };
+    const apiKeys = Object.entries(keys).map(([name, key]) => {
+      return { name, sha256: createHash('sha256').update(`hk_${name}`).digest('hex'), ...key };
+    });
+    const { send } = await open({ gateway: { apiKeys } });
+    for (const [name, message] of [
+      ['gone', 'The profile gone of key:gone does not exist.'],
+      ['watcher', 'key:watcher has none of the roles user, owner.'],
+    ]) {
+      const headers = { ...HEADERS, authorization: `Bearer hk_${name}` };
+      const { json } = await send({ path: '/api/command/dispatch', headers, body: JSON.stringify(CALL) });
+      expect(json).toMatchObject({ error: { code: 'PERMISSION_DENIED', message } });
+    }
   });
 
   verifies(

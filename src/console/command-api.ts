@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requireRole } from '../core/call/caller.ts';
 import { isRepeatable } from '../core/call/repeatable.ts';
 import type { Call, Caller, ClientCapabilities, JsonObject, Result } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { ApprovalVerdict } from '../core/records/approval.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
@@ -20,13 +22,11 @@ import { RUN_ROUTES } from './run-routes.ts';
 import { startingServers } from './starting-servers.ts';
 
 export interface CommandApiOptions {
-  /** The user of the gateway's process, as whom commands run. */
-  readonly caller: Caller;
   /**
-   * Returns true for the caller of the owner's token with the proof of a command. Keys and JWTs may not act as the
-   * user, and a client with the token alone may not approve its own calls.
+   * Returns the caller that a command acts as: the user for the owner's token, or an API key. Returns undefined without
+   * the proof of a command: a client with the token alone may not approve its own calls.
    */
-  readonly isCommand: (caller: Caller, proof: unknown) => boolean;
+  readonly callerOf: (caller: Caller, proof: unknown) => Caller | undefined;
   readonly maxBodyBytes: number;
 }
 
@@ -89,7 +89,23 @@ const ROUTES: Readonly<Record<CommandRoute, Run>> = {
   ...RUN_ROUTES,
 };
 
-/** Runs a call as the user at the terminal. The result `input-required` keeps its signal, for `finish`. */
+/** The routes that need the role of a caller of tools. The others check roles themselves, or concern own runs and calls. */
+const CALLER_ROUTES: ReadonlySet<CommandRoute> = new Set([
+  ...(['dispatch', 'list', 'describe', 'known', 'search', 'categories'] as const),
+  ...(['workflows', 'workflow', 'lint', 'plan', 'chart', 'start'] as const),
+]);
+
+/** Throws PERMISSION_DENIED if the roles or the profile of an API key do not permit a route. */
+function requirePermitted(route: CommandRoute, by: Caller, { access }: Pick<Heddle, 'access'>): void {
+  if (CALLER_ROUTES.has(route)) requireRole(by, ['user', 'owner']);
+  const { profile } = by;
+  if (profile === undefined || Object.hasOwn(access.settings().profiles, profile)) return;
+  throw new HeddleError('PERMISSION_DENIED', `The profile ${profile} of ${by.id} does not exist.`, {
+    fix: 'Add it to `profiles`, or use another key.',
+  });
+}
+
+/** Runs a call as the caller of the command. The result `input-required` keeps its signal, for `finish`. */
 async function dispatch({ body, by, view, signal, write }: Running): Promise<Result> {
   const { progress, session, ...call } = body as unknown as WireCall;
   const { capabilities } = by;
@@ -117,14 +133,15 @@ async function announceTarget(call: Call, { catalog }: Running['view'], write: R
 
 /** Handles the requests of commands that use this gateway instead of starting servers themselves. */
 export function commandApi(heddle: Heddle, options: CommandApiOptions) {
-  const { caller: user, isCommand, maxBodyBytes } = options;
+  const { callerOf, maxBodyBytes } = options;
   const patient = heddle.waiting(Number.POSITIVE_INFINITY);
   const impatient = heddle.waiting(0);
   const prompts = commandPrompts();
 
   return async function handle(incoming: CommandRequest, route: string): Promise<ApiRefusal | undefined> {
     const { request, response, caller } = incoming;
-    if (!isCommand(caller, request.headers[COMMAND_PROOF])) return NO_COMMAND;
+    const user = callerOf(caller, request.headers[COMMAND_PROOF]);
+    if (!user) return NO_COMMAND;
     if (!isCommandRoute(route)) return { status: 404, error: 'There is no such route for commands.' };
     if (request.method !== 'POST') return { status: 405, error: 'Only POST is allowed.' };
     const { body, refusal } = await readJsonBody(request, maxBodyBytes);
@@ -139,7 +156,11 @@ export function commandApi(heddle: Heddle, options: CommandApiOptions) {
     const { capabilities: _, wait, starting, ...fields } = body;
     const view = wait === true ? patient : impatient;
     const running = { body: fields, by, heddle, view, signal: closed.signal, write: writerOf(response), prompts };
-    await respond(ROUTES[route], running, { response, starting: starting === true });
+    const act: Run = async (one) => {
+      requirePermitted(route, by, heddle);
+      return ROUTES[route](one);
+    };
+    await respond(act, running, { response, starting: starting === true });
     return undefined;
   };
 }
@@ -184,7 +205,11 @@ async function reportStarting(
   by: Caller,
   { signal, write }: Pick<Running, 'signal' | 'write'>,
 ): Promise<void> {
-  for await (const names of startingServers(heddle, by, signal)) write({ starting: names });
+  try {
+    for await (const names of startingServers(heddle, by, signal)) write({ starting: names });
+  } catch {
+    // An API key may lack the role to see servers.
+  }
 }
 
 function writerOf(response: ServerResponse): (line: CommandMessage) => void {

@@ -79,7 +79,7 @@ const FIELDS: Readonly<Record<CommandRoute, Fields>> = {
   servers: {},
   connect: { name: 'text' },
   approval: { approval: 'id' },
-  decide: { approval: 'id', verdict: 'verdict', note: 'text?', content: 'object?' },
+  decide: { approval: 'id', verdict: 'verdict', note: 'text?', content: 'object?', standing: 'object?' },
   settled: { approval: 'id' },
   workflows: {},
   workflow: { workflow: 'choice' },

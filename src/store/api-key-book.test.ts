@@ -14,7 +14,7 @@ const keyOf = (name: string, change: Partial<StoredApiKey> = {}): StoredApiKey =
 
 onEveryDialect((bench) => {
   verifies('P4', 'keeps keys over a restart and finds them by their digest alone', async () => {
-    const both = [keyOf('Build', { roles: ['operator', 'user'], profile: 'ci' }), keyOf('agent')];
+    const both = [keyOf('Build', { roles: ['operator', 'user'], profile: 'ci', person: true }), keyOf('agent')];
     for (const key of both.toReversed()) expect(await bench.store.keys.add(key)).toBe(true);
     await bench.store.close();
     bench.store = await openStore({ location: bench.database.location });
@@ -39,6 +39,17 @@ onEveryDialect((bench) => {
     await bench.store.keys.add(keyOf('agent'));
     expect(await bench.store.keys.add(keyOf('agent', { sha256: 'f'.repeat(64), roles: ['owner'] }))).toBe(false);
     expect(await bench.store.keys.all()).toEqual([keyOf('agent')]);
+  });
+
+  verifies('G7', 'a key from before the column has no person, nor has one with any other value', async () => {
+    await bench.store.keys.add(keyOf('agent', { person: true }));
+    const { sha256 } = keyOf('agent');
+    expect((await bench.store.keys.find(sha256))?.person).toBe(true);
+    await bench.database.run('UPDATE api_keys SET person = 2');
+    expect(await bench.store.keys.find(sha256)).not.toHaveProperty('person');
+    const columns = '(name, sha256, roles, created_at)';
+    await bench.database.run(`INSERT INTO api_keys ${columns} VALUES ('older', '${'a'.repeat(64)}', '["user"]', 1)`);
+    expect(await bench.store.keys.find('a'.repeat(64))).not.toHaveProperty('person');
   });
 
   it('drops roles that are unknown or cannot be parsed', async () => {

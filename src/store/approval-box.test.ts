@@ -185,6 +185,47 @@ onEveryDialect((bench) => {
     }
   });
 
+  verifies('G6', 'a list reads the beginning of arguments over 4 KB alone; `get` returns them all', async () => {
+    const { approvals } = bench.store;
+    const long = { text: 'é'.repeat(100_000) };
+    const { subject } = approvalOf('ap_1');
+    await approvals.open(approvalOf('ap_1', { subject: { ...subject, arguments: long } }), LIMITS);
+    await approvals.open(approvalOf('ap_2'), LIMITS);
+    const [first, second] = await approvals.list({ statuses: ['pending'], limit: 10 });
+    const beginning = `${JSON.stringify(long).slice(0, 400)}…`;
+    expect(first?.subject).toEqual({
+      ...{ kind: 'tool', name: 'files.delete', servers: ['files'], digest: 'd1', inputDigest: 'i1', riskLevel: 'high' },
+      ...{ arguments: beginning, isCut: true },
+    });
+    expect(second?.subject).toEqual(subject);
+    expect((await approvals.get('ap_1'))?.subject.arguments).toEqual(long);
+  });
+
+  verifies('G6', 'a list goes on behind an approval, and has those of one name', async () => {
+    const { approvals } = bench.store;
+    const { subject } = approvalOf('ap_1');
+    for (const [id, requestedAt] of [
+      ...([
+        ['ap_1', 5],
+        ['ap_2', 5],
+        ['ap_3', 9],
+        ['ap_4', 1],
+      ] as const),
+    ]) {
+      const name = id === 'ap_2' ? 'other' : subject.name;
+      await approvals.open(approvalOf(id, { requestedAt, subject: { ...subject, name } }), LIMITS);
+    }
+    for (const principal of [undefined, 'key:ci']) {
+      const query = { statuses: ['pending'], limit: 2, ...(principal && { principal }) } as const;
+      const ids = async (more: object) => (await approvals.list({ ...query, ...more })).map(({ id }) => id);
+      expect(await ids({})).toEqual(['ap_3', 'ap_1']);
+      expect(await ids({ after: { id: 'ap_1', requestedAt: 5 } })).toEqual(['ap_2', 'ap_4']);
+      expect(await ids({ after: { id: 'ap_4', requestedAt: 1 } })).toEqual([]);
+      expect(await ids({ name: 'other' })).toEqual(['ap_2']);
+      expect(await approvals.count({ ...query, name: 'files.delete' })).toBe(3);
+    }
+  });
+
   it('lists by status, the newest first, and those whose time is over', async () => {
     const { approvals } = bench.store;
     for (const n of [1, 2, 3]) {

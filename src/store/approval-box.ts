@@ -25,8 +25,17 @@ export interface ApprovalFilter {
   readonly statuses: readonly ApprovalStatus[];
   /** Only those of this requester. */
   readonly principal?: string;
+  /** Only those of the tool, resource or prompt with this public name. */
+  readonly name?: string;
   /** Leaves out open approvals whose time is over by then, although their state is not stored yet. */
   readonly now?: number;
+}
+
+/** A page of approvals, newest first. */
+export interface ApprovalListing extends ApprovalFilter {
+  readonly limit: number;
+  /** The approval after which the page begins. */
+  readonly after?: Pick<Approval, 'id' | 'requestedAt'>;
 }
 
 /** The result of requesting an approval: a new one, the open one of the same binding, or the limit that refuses it. */
@@ -53,8 +62,11 @@ export interface ApprovalBox {
   latest(binding: string): Promise<StoredApproval | undefined>;
   /** Replaces an approval if its stored version is `next.version - 1`. Returns false if another process was faster. */
   replace(next: StoredApproval, options?: ReplaceCondition): Promise<boolean>;
-  /** Returns the newest first. */
-  list(query: ApprovalFilter & { readonly limit: number }): Promise<readonly StoredApproval[]>;
+  /**
+   * Returns the newest first. Of exact arguments over 4 KB it reads the beginning alone: `isCut` of the subject is true.
+   * Such an approval is never stored again.
+   */
+  list(query: ApprovalListing): Promise<readonly StoredApproval[]>;
   count(filter: ApprovalFilter): Promise<number>;
   /** Returns the times at which calls of a principal and tool were rejected since a time, at most 100, newest first. */
   rejections(principal: string, name: string, since: number): Promise<readonly number[]>;

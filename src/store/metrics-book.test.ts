@@ -6,6 +6,7 @@ import { openStore } from './open-store.ts';
 
 const metricsOf = (change: Partial<SavedMetrics> = {}): SavedMetrics => ({
   server: 'demo',
+  signature: 'first',
   tool: '',
   totalCalls: 3,
   toolErrors: 1,
@@ -36,10 +37,14 @@ onEveryDialect((bench) => {
     ]);
   });
 
-  verifies('R5', 'deletes the counts of one server', async () => {
-    await bench.store.metrics.add([metricsOf(), metricsOf({ tool: 'echo' }), metricsOf({ server: 'other' })]);
-    await bench.store.metrics.forget('demo');
-    expect(await bench.store.metrics.all()).toEqual([metricsOf({ server: 'other' })]);
+  verifies('R5', 'keeps counts apart by the signature of the server', async () => {
+    const rows = [metricsOf(), metricsOf({ tool: 'echo' }), metricsOf({ signature: 'second', totalCalls: 9 })];
+    await bench.store.metrics.add(rows);
+    await bench.store.metrics.add([metricsOf({ signature: 'second', totalCalls: 1, toolErrors: 0, errorCount: 0 })]);
+    expect(await bench.store.metrics.all()).toEqual([
+      ...rows.slice(0, 2),
+      metricsOf({ signature: 'second', totalCalls: 10 }),
+    ]);
   });
 
   it('writes no row when one of them cannot be written', async () => {

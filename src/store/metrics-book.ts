@@ -1,6 +1,8 @@
 /** The counts of calls to one tool, or to all tools of a server. */
 export interface SavedMetrics {
   readonly server: string;
+  /** The signature of the server's command or address: another one under the same name is another server. */
+  readonly signature: string;
   /** Empty for the server as a whole. */
   readonly tool: string;
   readonly totalCalls: number;
@@ -15,6 +17,4 @@ export interface MetricsBook {
   all(): Promise<readonly SavedMetrics[]>;
   /** Adds to the counts, and replaces averages. Writes all rows or none. */
   add(rows: readonly SavedMetrics[]): Promise<void>;
-  /** Deletes the counts of a server and its tools. */
-  forget(server: string): Promise<void>;
 }

@@ -8,6 +8,7 @@ import { newestIn, openAuditLog } from './audit/open-audit-log.ts';
 import { WriteQueue } from './audit/write-queue.ts';
 import type { DatabaseOptions, StoreDatabase } from './database.ts';
 import { readTrace } from './queries/searches.ts';
+import { serverFailures } from './queries/server-failures.ts';
 import { readStats } from './queries/stats.ts';
 import { lazyRuns } from './runs/lazy-runs.ts';
 import type { Keyring } from './secrets/secret-keychain.ts';
@@ -62,6 +63,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     return approvals;
   };
 
+  const failures = serverFailures(database.statements);
   const workflow = lazyRuns({ statements: database.statements, queue, clock, guard: read });
 
   return {
@@ -73,16 +75,23 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     traces: {
       append: (span) => queue.appendSpan(span),
       get: (traceId) => read(database.queries().then((db) => readTrace(db, traceId))),
-      stats: (since, per = 'name') => read(database.queries().then((db) => readStats(db, since, per))),
+      async stats(since, per = 'name') {
+        await queue.spansWritten();
+        return read(database.queries().then((db) => readStats(db, since, per)));
+      },
     },
     servers: {
       all: () => read(database.servers.all()),
       remember: (memory) => read(database.servers.remember(memory)),
     },
+    failures: {
+      all: () => read(failures.all()),
+      put: (failure) => read(failures.put(failure)),
+      remove: (failure) => read(failures.remove(failure)),
+    },
     metrics: {
       all: () => read(database.metrics.all()),
       add: (rows) => read(database.metrics.add(rows)),
-      forget: (server) => read(database.metrics.forget(server)),
     },
     keys: {
       all: () => read(database.keys.all()),
@@ -96,11 +105,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     async close() {
       (await approvals)?.close();
       await workflow.close();
-      try {
-        await queue.close();
-      } finally {
-        await database.close();
-      }
+      await queue.close().finally(() => database.close());
     },
   };
 }

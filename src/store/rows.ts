@@ -41,6 +41,7 @@ export function toAuditEntry(row: SealedRow): AuditEntry {
 }
 
 export function toSpanRow(span: Span): SpanRow {
+  const { agent } = span.attributes;
   return {
     trace_id: storable(span.traceId),
     span_id: storable(span.spanId),
@@ -51,10 +52,11 @@ export function toSpanRow(span: Span): SpanRow {
     duration_ms: finite(span.durationMs),
     outcome: storable(span.outcome),
     attributes: JSON.stringify(span.attributes),
+    agent: typeof agent === 'string' ? storable(agent) : null,
   };
 }
 
-export function fromSpanRow(row: SpanRow): Span {
+export function fromSpanRow(row: Omit<SpanRow, 'agent'>): Span {
   return {
     traceId: row.trace_id,
     spanId: row.span_id,
@@ -109,6 +111,7 @@ function hasAll(lists: Readonly<Record<string, unknown>>): lists is CachedServer
 export function toMetricsRow(metrics: SavedMetrics): MetricsBookRow {
   return {
     server: storable(metrics.server),
+    signature: metrics.signature,
     tool: storable(metrics.tool),
     total_calls: finite(metrics.totalCalls),
     tool_errors: finite(metrics.toolErrors),
@@ -121,6 +124,7 @@ export function toMetricsRow(metrics: SavedMetrics): MetricsBookRow {
 export function fromMetricsRow(row: MetricsBookRow): SavedMetrics {
   return {
     server: row.server,
+    signature: row.signature,
     tool: row.tool,
     totalCalls: row.total_calls,
     toolErrors: row.tool_errors,
@@ -137,14 +141,19 @@ export function toApiKeyRow(key: StoredApiKey): ApiKeyRow {
     roles: JSON.stringify(key.roles),
     profile: key.profile === undefined ? null : storable(key.profile),
     created_at: finite(key.createdAt),
+    person: key.person ? 1 : 0,
   };
 }
 
 /** Drops unknown roles, so that a key with a damaged row has fewer rights, never more. */
-export function fromApiKeyRow({ name, sha256, roles, profile, created_at }: ApiKeyRow): StoredApiKey {
+export function fromApiKeyRow({ name, sha256, roles, profile, created_at, person }: ApiKeyRow): StoredApiKey {
   const written = parse(roles);
   const known = ROLES.filter((role: Role) => Array.isArray(written) && written.includes(role));
-  return { name, sha256, roles: known, ...(profile !== null && { profile }), createdAt: created_at };
+  return {
+    ...{ name, sha256, roles: known, createdAt: created_at },
+    ...(profile !== null && { profile }),
+    ...(person === 1 && { person: true }),
+  };
 }
 
 /**

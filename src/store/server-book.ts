@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
+import type { ErrorCode } from '../core/error-codes.ts';
 
 /** The lists, the era and the transport of a server, as of its last connection. */
 export interface CachedServer {
@@ -21,4 +22,23 @@ export interface ServerBook {
   all(): Promise<readonly CachedServer[]>;
   /** Replaces the lists of the same server and the same capabilities. */
   remember(memory: CachedServer): Promise<void>;
+}
+
+/** The last failed attempt to connect a server. */
+export interface ServerFailure {
+  readonly server: string;
+  /** The signature of the entry that failed. Another command or URL is another server. */
+  readonly signature: string;
+  readonly at: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** Stores failed connections for an hour, so that the next command shows them and need not wait again. */
+export interface FailureBook {
+  all(): Promise<readonly ServerFailure[]>;
+  put(failure: ServerFailure): Promise<void>;
+  /** Removes the failure of a server that has connected. */
+  remove(failure: Pick<ServerFailure, 'server' | 'signature'>): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { LeaseBook } from './lease-book.ts';
 import type { MetricsBook } from './metrics-book.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { RunQueue } from './run-queue.ts';
-import type { ServerBook } from './server-book.ts';
+import type { FailureBook, ServerBook } from './server-book.ts';
 import type { SignInBook } from './sign-in-book.ts';
 import type { TokenVault } from './token-vault.ts';
 import type { TraceLog } from './trace-log.ts';
@@ -21,6 +21,7 @@ export interface Store {
   readonly audit: AuditLog;
   readonly traces: TraceLog;
   readonly servers: ServerBook;
+  readonly failures: FailureBook;
   readonly metrics: MetricsBook;
   readonly keys: ApiKeyBook;
   readonly approvals: ApprovalBox;

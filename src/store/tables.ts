@@ -31,6 +31,8 @@ export interface SpanRow {
   readonly duration_ms: number;
   readonly outcome: string;
   readonly attributes: string;
+  /** The agent among `attributes`. */
+  readonly agent: string | null;
 }
 
 export interface ServerRow {
@@ -49,6 +51,7 @@ export interface ServerRow {
 /** Counts of one tool, or of all tools of a server where `tool` is empty. */
 export interface MetricsBookRow {
   readonly server: string;
+  readonly signature: string;
   readonly tool: string;
   readonly total_calls: number;
   readonly tool_errors: number;
@@ -63,6 +66,8 @@ export interface ApiKeyRow {
   readonly roles: string;
   readonly profile: string | null;
   readonly created_at: number;
+  /** 1 if a person is behind the key, else 0. */
+  readonly person: number;
 }
 
 /** The id that orders rows as they were committed. The database assigns it. */

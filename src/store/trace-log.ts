@@ -20,10 +20,13 @@ export interface Span {
   readonly attributes: JsonObject;
 }
 
+/** The column by which calls are counted. Calls without a value in it are left out. */
+export type StatsColumn = 'name' | 'server' | 'agent';
+
 export interface TraceLog {
   /** Queues a span. A span that cannot be written is dropped, and its call goes on. */
   append(span: Later<Span>): void;
   get(traceId: string): Promise<readonly Span[]>;
-  /** Reads statistics per name or per server since then, the most called first. Unknown names are left out. */
-  stats(since: number, per?: 'name' | 'server'): Promise<readonly CallStats[]>;
+  /** Reads statistics per name, server or agent since then, the most called first. Unknown names are left out. */
+  stats(since: number, per?: StatsColumn): Promise<readonly CallStats[]>;
 }

@@ -13,15 +13,25 @@ const PROBE_BYTES = 1024 * 1024;
 const FEW_BYTES = 64 * 1024 * 1024;
 const ELSEWHERE = 'or set `store` to a path on another disk';
 
+const NOT_ALLOWED: WriteTrouble = {
+  reason: 'this user may not write there',
+  fix: 'Change the owner or the mode of the folder, or set `HEDDLE_HOME`.',
+};
+const OTHER_FOLDER = 'Set `HEDDLE_HOME` to a folder that this user may write, or `store` to another path.';
+
 const TROUBLES: Readonly<Record<string, WriteTrouble>> = {
   ENOSPC: { reason: 'no space is left on its disk', fix: `Free some space there, ${ELSEWHERE}.` },
   EDQUOT: { reason: 'the disk quota of this user is used up', fix: `Free some space there, ${ELSEWHERE}.` },
   EFBIG: { reason: 'no file there may grow any larger (`ulimit -f`)', fix: `Raise the limit, ${ELSEWHERE}.` },
   EROFS: { reason: 'its disk is read-only', fix: `Mount it writable, ${ELSEWHERE}.` },
-  EACCES: {
-    reason: 'this user may not write there',
-    fix: 'Change the owner or the mode of the folder, or set `HEDDLE_HOME`.',
-  },
+  EACCES: NOT_ALLOWED,
+  EPERM: NOT_ALLOWED,
+  ENOENT: { reason: 'its folder does not exist and cannot be created', fix: OTHER_FOLDER },
+  EEXIST: { reason: 'a part of its path is a file, or a link to nothing', fix: OTHER_FOLDER },
+  ENOTDIR: { reason: 'a part of its path is a file', fix: OTHER_FOLDER },
+  EISDIR: { reason: 'it is a folder', fix: 'Move the folder away, or set `store` to another path.' },
+  ELOOP: { reason: 'its path has a symbolic link that never ends', fix: OTHER_FOLDER },
+  ENAMETOOLONG: { reason: 'its path is too long', fix: OTHER_FOLDER },
 };
 
 /** Tests a folder by writing a file there. Returns undefined on success. */

@@ -215,6 +215,29 @@ function serversContract(bench: Bench): void {
     expect(JSON.stringify((await servers.all())[0]?.lists)).toBe(JSON.stringify(lists));
   });
 
+  verifies('T3', 'keeps the last failure of a server until it has connected, and none older than an hour', async () => {
+    const { failures } = bench.store;
+    const failure = {
+      server: 'demo',
+      signature: 'sha',
+      at: 1_000,
+      code: 'UPSTREAM_TIMEOUT',
+      message: 'm',
+      fix: 'f',
+    } as const;
+    await failures.put(failure);
+    await failures.put({ ...failure, at: 2_000, message: 'newer' });
+    await failures.put({ ...failure, signature: 'other', at: 3_000 });
+    expect((await failures.all()).toSorted((a, b) => a.at - b.at)).toEqual([
+      { ...failure, at: 2_000, message: 'newer' },
+      { ...failure, signature: 'other', at: 3_000 },
+    ]);
+    await failures.remove(failure);
+    expect(await failures.all()).toEqual([{ ...failure, signature: 'other', at: 3_000 }]);
+    await failures.put({ ...failure, at: 3_700_000 });
+    expect(await failures.all()).toEqual([{ ...failure, at: 3_700_000 }]);
+  });
+
   verifies('C2', 'keeps the transport that was found out for a URL, and forgets it with the next entry', async () => {
     const { servers } = bench.store;
     await servers.remember({ ...memory, urlTransport: 'sse' });

@@ -21,33 +21,37 @@ onEveryDialect((bench) => {
     expect(await traces.get('none')).toEqual([]);
   });
 
-  verifies('V1', 'counts calls per name and per server since a time, the most called first', async () => {
-    const { traces } = bench.store;
-    traces.append(spanOf({ startedAt: 1 }));
-    traces.append(spanOf({ name: 'demo.add', startedAt: 10, durationMs: 1 }));
-    traces.append(spanOf({ startedAt: 20, durationMs: 2 }));
-    traces.append(spanOf({ startedAt: 30, durationMs: 6, outcome: 'tool-error' }));
-    traces.append(spanOf({ startedAt: 40, durationMs: 4, outcome: 'UPSTREAM_TIMEOUT' }));
-    await written(5);
-    const echo = {
-      totalCalls: 3,
-      successRate: 2 / 3,
-      errorCount: 1,
-      toolErrors: 1,
-      avgLatencyMs: 4,
-      lastCallTime: 40,
-      topErrors: [
-        { code: 'UPSTREAM_TIMEOUT', count: 1 },
-        { code: 'tool-error', count: 1 },
-      ],
-    };
-    expect(await traces.stats(10)).toMatchObject([
-      { name: 'demo.echo', ...echo },
-      { name: 'demo.add', totalCalls: 1, successRate: 1, errorCount: 0, avgLatencyMs: 1, topErrors: [] },
-    ]);
-    const demo = { name: 'demo', totalCalls: 4, successRate: 3 / 4, avgLatencyMs: 13 / 4 };
-    expect(await traces.stats(10, 'server')).toMatchObject([demo]);
-  });
+  verifies(
+    'V1',
+    'counts calls per name and per server since a time; tool errors and error codes have failed',
+    async () => {
+      const { traces } = bench.store;
+      traces.append(spanOf({ startedAt: 1 }));
+      traces.append(spanOf({ name: 'demo.add', startedAt: 10, durationMs: 1 }));
+      traces.append(spanOf({ startedAt: 20, durationMs: 2 }));
+      traces.append(spanOf({ startedAt: 30, durationMs: 6, outcome: 'tool-error' }));
+      traces.append(spanOf({ startedAt: 40, durationMs: 4, outcome: 'UPSTREAM_TIMEOUT' }));
+      await written(5);
+      const echo = {
+        totalCalls: 3,
+        successRate: 1 - 2 / 3,
+        errorCount: 1,
+        toolErrors: 1,
+        avgLatencyMs: 4,
+        lastCallTime: 40,
+        topErrors: [
+          { code: 'UPSTREAM_TIMEOUT', count: 1 },
+          { code: 'tool-error', count: 1 },
+        ],
+      };
+      expect(await traces.stats(10)).toMatchObject([
+        { name: 'demo.echo', ...echo },
+        { name: 'demo.add', totalCalls: 1, successRate: 1, errorCount: 0, avgLatencyMs: 1, topErrors: [] },
+      ]);
+      const demo = { name: 'demo', totalCalls: 4, successRate: 1 / 2, avgLatencyMs: 13 / 4 };
+      expect(await traces.stats(10, 'server')).toMatchObject([demo]);
+    },
+  );
 
   verifies('G4', 'counts results that do not match their output schema, and not as errors', async () => {
     const { traces } = bench.store;

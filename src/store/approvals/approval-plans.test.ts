@@ -13,6 +13,8 @@ verifies('G6', 'no query reads the whole table of approvals', async () => {
     await queries.latest('b');
     await queries.list({ statuses, limit: 10, now: 1 });
     await queries.list({ statuses, limit: 10, principal: 'p' });
+    await queries.list({ statuses, limit: 10, after: { id: 'ap_1', requestedAt: 1 } });
+    await queries.list({ statuses, limit: 10, principal: 'p', name: 'n', after: { id: 'ap_1', requestedAt: 1 } });
     await queries.count({ statuses, now: 1 });
     await queries.count({ statuses, principal: 'p' });
     await queries.due(1, 10);
@@ -29,6 +31,12 @@ it('reads a page of a list in the order of an index, and that of one requester b
     approvalQueries(statements).list({ statuses: ['pending'], limit: 10, now: 1 }),
   );
   expect(page[0]).toContain('approvals_status (status=?)');
+  const second = await plansOf((statements) =>
+    approvalQueries(statements).list({
+      ...{ statuses: ['pending'], limit: 10, now: 1, after: { id: 'ap_1', requestedAt: 1 } },
+    }),
+  );
+  expect(second[0]).toContain('approvals_status (status=? AND requested_at<?)');
   const own = await plansOf((statements) =>
     approvalQueries(statements).list({ statuses: ['used'], limit: 10, principal: 'p' }),
   );

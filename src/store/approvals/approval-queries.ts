@@ -1,12 +1,13 @@
-import type { ApprovalBox, ApprovalFilter, StoredApproval } from '../approval-box.ts';
+import type { ApprovalBox, ApprovalFilter, ApprovalListing, StoredApproval } from '../approval-box.ts';
 import { storable } from '../rows.ts';
-import { type SqlRow, type SqlStatement, type Statements, sql } from '../statements.ts';
-import { fromApprovalRow, isOpenStatus, type StoredApprovalRow } from './approval-row.ts';
+import { type RawSql, type SqlRow, type SqlStatement, type Statements, sql } from '../statements.ts';
+import { fromApprovalRow, isOpenStatus, LISTED_EXACT, type StoredApprovalRow } from './approval-row.ts';
 import { approvalTable, IS_OPEN } from './approval-tables.ts';
 
 export const APPROVAL_COLUMNS = {
   raw: 'id, binding, principal, name, status, version, requested_at, expires_at, settled_at, facts, exact, decisions',
 };
+const LISTED_COLUMNS = { raw: APPROVAL_COLUMNS.raw.replace('exact', LISTED_EXACT) };
 const MAX_FOUND = 10;
 const MAX_REJECTIONS = 100;
 const ID_TEXT = /^\w{1,64}$/;
@@ -94,26 +95,32 @@ export function approvalQueries(
  */
 async function listApprovals(
   statements: Statements,
-  { limit, ...filter }: ApprovalFilter & { readonly limit: number },
+  { limit, after, ...filter }: ApprovalListing,
 ): Promise<readonly StoredApproval[]> {
   const table = approvalTable(statements, 'approvals');
   const time = { raw: filter.principal === undefined ? 'requested_at' : 'requested_at + 0' };
+  const behind = after === undefined ? sql`` : sql` AND ${isAfter(after, time)}`;
   const pages = await Promise.all(
     conditions(filter).map((wanted) =>
       statements.read(
-        sql`SELECT ${APPROVAL_COLUMNS} FROM ${table} WHERE ${wanted} ORDER BY ${time} DESC, id LIMIT ${limit}`,
+        sql`SELECT ${LISTED_COLUMNS} FROM ${table} WHERE ${wanted}${behind} ORDER BY ${time} DESC, id LIMIT ${limit}`,
       ),
     ),
   );
   return toApprovals(pages.flat()).sort(newestFirst).slice(0, limit);
 }
 
+/** Returns the condition that an approval comes after another one in a list. */
+const isAfter = ({ id, requestedAt }: NonNullable<ApprovalListing['after']>, time: RawSql): SqlStatement =>
+  sql`${time} <= ${requestedAt} AND (requested_at < ${requestedAt} OR id > ${storable(id)})`;
+
 /** Returns one condition per status. The addition keeps SQLite from an index that is not in the order of a list. */
-function conditions({ statuses, principal, now }: ApprovalFilter): readonly SqlStatement[] {
+function conditions({ statuses, principal, name, now }: ApprovalFilter): readonly SqlStatement[] {
   const own = principal === undefined ? sql`` : sql` AND principal = ${principal}`;
+  const named = name === undefined ? sql`` : sql` AND name = ${storable(name)}`;
   return statuses.map((status) => {
     const timely = now !== undefined && isOpenStatus(status) ? sql` AND expires_at + 0 > ${now}` : sql``;
-    return sql`status = ${status}${own}${timely}`;
+    return sql`status = ${status}${own}${named}${timely}`;
   });
 }
 

@@ -1,4 +1,4 @@
-import type { AuditVerification } from '../../core/records/audit-entry.ts';
+import type { AuditFault, AuditVerification } from '../../core/records/audit-entry.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import type { AuditLog } from '../audit-log.ts';
 
@@ -7,15 +7,18 @@ export async function examineAudit(audit: Pick<AuditLog, 'verify'>, signal: Abor
   return findingOf(await audit.verify({ signal }));
 }
 
-function findingOf({ records, segments, faults, faultCount }: AuditVerification): Finding {
+function findingOf({ faults, faultCount, message }: AuditVerification): Finding {
   const subject = 'audit';
   const [first] = faults;
-  if (!first) return { level: 'ok', subject, message: `${records} records in ${segments} chains, all intact` };
+  if (!first) return { level: 'ok', subject, message };
   const more = faultCount === 1 ? '' : ` ${faultCount - 1} more faults were found.`;
   return {
     level: 'error',
     subject,
-    message: `Record ${first.sequence} of segment ${first.segment}: ${first.message}${more}`,
-    fix: 'The log was changed after it was written: run `heddle audit verify`, and compare it with a backup.',
+    message: `${message} ${placeOf(first)}${first.message}${more}`,
+    fix: 'Run `heddle audit verify` for all faults, and compare the log with a backup.',
   };
 }
+
+const placeOf = ({ kind, segment, sequence }: AuditFault): string =>
+  kind === 'emptied' ? '' : `Record ${sequence} of segment ${segment}: `;

@@ -5,6 +5,7 @@ import type { AuditEntry, AuditFault, AuditHead, AuditVerification } from '../..
 import type { AuditPhase } from '../audit-log.ts';
 import type { SealedRow } from '../tables.ts';
 import { readCheckpoint } from './chain-references.ts';
+import { describeVerification } from './describe-verification.ts';
 import { verifyChains } from './verify-chains.ts';
 
 const BATCH = 1_000;
@@ -28,7 +29,8 @@ export async function verifyExport(
   const isPartial = checkpoint?.since !== undefined;
   const verified = await verifyChains({ anchors: read, all: read, isPartial }, head);
   const faults = [...invalid, ...verified.faults, ...(checkpoint ? [] : [cutAfter(last)])];
-  return { ...verified, faults, faultCount: verified.faultCount + faults.length - verified.faults.length };
+  const faultCount = verified.faultCount + faults.length - verified.faults.length;
+  return describeVerification({ ...verified, faults, faultCount });
 }
 
 interface ReadOptions {

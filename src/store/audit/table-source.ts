@@ -1,3 +1,4 @@
+import { sql } from '../statements.ts';
 import { type AuditTable, idsOf, type ReadRange, readAudit, type StoredRow } from './read-audit.ts';
 import type { ChainSource } from './verify-chains.ts';
 
@@ -15,5 +16,6 @@ export function tableSource(table: AuditTable, signal?: AbortSignal): ChainSourc
       yield rows;
     }
   }
-  return { anchors: () => read({ also: ANCHORS }), all: () => read({}) };
+  const hasCalls = async () => (await table.read(sql`SELECT 1 FROM ${{ raw: table.schema }}.spans LIMIT 1`)).length > 0;
+  return { anchors: () => read({ also: ANCHORS }), all: () => read({}), hasCalls };
 }

@@ -1,6 +1,7 @@
 import type { AuditFault, AuditHead, AuditVerification } from '../../core/records/audit-entry.ts';
 import type { SealedRow } from '../tables.ts';
 import { type ChainReference, readCheckpoint, referencesOf } from './chain-references.ts';
+import { describeVerification } from './describe-verification.ts';
 import { missingOf, rewritten } from './missing-records.ts';
 import { beginSegment, continueSegment, type SegmentStart, type SegmentState } from './verify-segment.ts';
 
@@ -10,6 +11,8 @@ export interface ChainSource {
   anchors(): AsyncIterable<readonly SealedRow[]>;
   /** Reads all records in the order they were written. */
   all(): AsyncIterable<readonly SealedRow[]>;
+  /** Returns true if other records of the same store say that calls were made. */
+  hasCalls?(): Promise<boolean>;
   /** True if records from before some time were left out. */
   readonly isPartial?: boolean;
 }
@@ -22,12 +25,19 @@ const keyOf = (segment: string, sequence: number) => `${segment} ${sequence}`;
  * and each checkpoint from the one before and the heads of all segments. Each fault is reported with its position.
  */
 export async function verifyChains(source: ChainSource, head?: AuditHead): Promise<AuditVerification> {
+  const hasCalls = await source.hasCalls?.(); // Read first: records are written with or before the traces of their calls.
   const anchors = await readAnchors(source);
   if (head) addReference(anchors.wanted, { to: head });
   const check = checker(anchors, source.isPartial === true);
   for await (const rows of source.all()) for (const row of rows) check.row(row);
-  return check.end();
+  const found = check.end(hasCalls === true);
+  return describeVerification({ ...found, end: head ? 'checked' : 'unknown' });
 }
+
+const EMPTIED: AuditFault = {
+  ...{ kind: 'emptied', segment: '-', sequence: 0 },
+  message: 'The log has no records, but the store has traces of calls: the records were removed.',
+};
 
 /** The statements of records about other records, read before those are checked. */
 interface Anchors {
@@ -111,7 +121,7 @@ function checker({ wanted, starts, checkpoints, from }: Anchors, isPartial: bool
     wrong.push(...references.filter(({ to }) => to.hash !== one.hash));
   }
 
-  function end(): AuditVerification {
+  function end(hasCalls: boolean): Omit<AuditVerification, 'end' | 'message'> {
     const counts = (reference: ChainReference) =>
       !reference.from || !faulty.has(keyOf(reference.from.segment, reference.from.sequence));
     const known = new Set(faulty);
@@ -120,6 +130,7 @@ function checker({ wanted, starts, checkpoints, from }: Anchors, isPartial: bool
       if (!known.has(keyOf(segment, sequence))) report(rewritten(reference));
       known.add(keyOf(segment, sequence));
     }
+    if (records === 0 && hasCalls) report(EMPTIED);
     for (const fault of missingOf([...wanted.values()].flat().filter(counts), { segments, starts, isPartial }))
       report(fault);
     return { records, segments: segments.size, checkpoints, ...(from && { from }), faults, faultCount };

@@ -104,6 +104,17 @@ export class WriteQueue {
     this.#flushLater();
   }
 
+  /** Resolves once the spans that are queued now are written or dropped, so that a reader counts the calls that have ended. */
+  async spansWritten(): Promise<void> {
+    const last = this.#spans.at(-1);
+    while (last !== undefined && this.#spans.includes(last) && !this.#closing) {
+      this.#isFlushDue = true;
+      this.#wake();
+      await (this.#running ?? new Promise(setImmediate));
+    }
+    await this.#running;
+  }
+
   /** Writes the queued records. Rejects with AUDIT_UNAVAILABLE when audit records were lost. */
   close(): Promise<void> {
     this.#closing ??= this.#drain();

@@ -269,4 +269,32 @@ export const MIGRATIONS: readonly Migration[] = [
   ],
   // The configuration of the process that began a run. Replicas are identical by definition, so it selects nothing here.
   [`ALTER TABLE ${SCHEMA}.runs ADD COLUMN origin TEXT`],
+  // A key of before has no person behind it: none was declared.
+  [`ALTER TABLE ${SCHEMA}.api_keys ADD COLUMN person INTEGER NOT NULL DEFAULT 0`],
+  // The last failed connections: a command shows those of the last minute.
+  [
+    `CREATE TABLE ${SCHEMA}.server_failures (
+       server TEXT NOT NULL, signature TEXT NOT NULL,
+       at DOUBLE PRECISION NOT NULL,
+       code TEXT NOT NULL, message TEXT NOT NULL, fix TEXT NOT NULL,
+       PRIMARY KEY (server, signature)
+     )`,
+  ],
+  // The old counts lack the command that they are of, so they are dropped.
+  [
+    `DROP TABLE ${SCHEMA}.metrics`,
+    `CREATE TABLE ${SCHEMA}.metrics (
+       server TEXT NOT NULL,
+       signature TEXT NOT NULL,
+       tool TEXT NOT NULL,
+       total_calls DOUBLE PRECISION NOT NULL,
+       tool_errors DOUBLE PRECISION NOT NULL,
+       error_count DOUBLE PRECISION NOT NULL,
+       avg_latency_ms DOUBLE PRECISION NOT NULL,
+       last_call_time DOUBLE PRECISION NOT NULL,
+       CONSTRAINT metrics_key PRIMARY KEY (server, signature, tool)
+     )`,
+  ],
+  // The agent of the embedding program that made a call, for statistics per agent.
+  [`ALTER TABLE ${SCHEMA}.spans ADD COLUMN agent TEXT`],
 ];

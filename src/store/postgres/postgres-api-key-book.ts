@@ -4,7 +4,7 @@ import { fromApiKeyRow, toApiKeyRow } from '../rows.ts';
 import type { ApiKeyRow } from '../tables.ts';
 import { SCHEMA } from './load-queries.ts';
 
-const COLUMNS = 'name, sha256, roles, profile, created_at';
+const COLUMNS = 'name, sha256, roles, profile, created_at, person';
 const TABLE = `${SCHEMA}.api_keys`;
 
 /** The API keys of every Heddle on this database. */
@@ -20,10 +20,10 @@ export function postgresApiKeyBook(pool: Pool): ApiKeyBook {
       return rows[0] && fromApiKeyRow(rows[0]);
     },
     async add(key) {
-      const { name, sha256, roles, profile, created_at } = toApiKeyRow(key);
+      const { name, sha256, roles, profile, created_at, person } = toApiKeyRow(key);
       const { rowCount } = await pool.query(
-        `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO NOTHING`,
-        [name, sha256, roles, profile, created_at],
+        `INSERT INTO ${TABLE} (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING`,
+        [name, sha256, roles, profile, created_at, person],
       );
       return rowCount === 1;
     },

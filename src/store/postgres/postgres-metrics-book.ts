@@ -4,13 +4,14 @@ import { fromMetricsRow, toMetricsRow } from '../rows.ts';
 import type { MetricsBookRow } from '../tables.ts';
 import { SCHEMA } from './load-queries.ts';
 
-const COLUMNS = 'server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
+const COLUMNS = 'server, signature, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
 const TABLE = `${SCHEMA}.metrics`;
 // Rows are written in one fixed order, so that two writers cannot deadlock.
 const ADD = `INSERT INTO ${TABLE} AS known (${COLUMNS})
-  SELECT * FROM unnest($1::text[], $2::text[], $3::double precision[], $4::double precision[],
-    $5::double precision[], $6::double precision[], $7::double precision[]) AS given (${COLUMNS}) ORDER BY server, tool
-  ON CONFLICT (server, tool) DO UPDATE SET
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::double precision[], $5::double precision[],
+    $6::double precision[], $7::double precision[], $8::double precision[]) AS given (${COLUMNS})
+    ORDER BY server, signature, tool
+  ON CONFLICT (server, signature, tool) DO UPDATE SET
     total_calls = known.total_calls + excluded.total_calls,
     tool_errors = known.tool_errors + excluded.tool_errors,
     error_count = known.error_count + excluded.error_count,
@@ -21,11 +22,10 @@ const ADD = `INSERT INTO ${TABLE} AS known (${COLUMNS})
 export function postgresMetricsBook(pool: Pool): MetricsBook {
   return {
     async all() {
-      const { rows } = await pool.query<MetricsBookRow>(`SELECT ${COLUMNS} FROM ${TABLE} ORDER BY server, tool`);
+      const { rows } = await pool.query<MetricsBookRow>(
+        `SELECT ${COLUMNS} FROM ${TABLE} ORDER BY server, signature, tool`,
+      );
       return rows.map(fromMetricsRow);
-    },
-    async forget(server) {
-      await pool.query(`DELETE FROM ${TABLE} WHERE server = $1`, [server]);
     },
     async add(rows) {
       const given = rows.map(toMetricsRow);

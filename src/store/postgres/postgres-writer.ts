@@ -31,6 +31,7 @@ const SPAN_COLUMNS: Columns<SpanRow> = [
   ['duration_ms', 'double precision'],
   ['outcome', 'text'],
   ['attributes', 'text'],
+  ['agent', 'text'],
 ];
 
 /** Waits for the disk where the server would not. A stricter setting of the server stays. */

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { CallStats } from '../../core/records/call-stats.ts';
+import { type CallStats, failedCalls } from '../../core/records/call-stats.ts';
 import type { Tables } from '../tables.ts';
+import type { StatsColumn } from '../trace-log.ts';
 
 const FINE = 'ok';
 const TOOL_ERROR = 'tool-error';
@@ -11,24 +12,21 @@ const UNKNOWN = 'NAME_UNKNOWN';
 const UNCOUNTED = [UNKNOWN, 'input-required', 'waiting', 'working'];
 const TOP_ERRORS = 5;
 
-/** Reads the statistics of each name or server since then, the most called first. */
-export async function readStats(
-  db: Kysely<Tables>,
-  since: number,
-  per: 'name' | 'server',
-): Promise<readonly CallStats[]> {
+/** Reads the statistics of each name, server or agent since then, the most called first. */
+export async function readStats(db: Kysely<Tables>, since: number, per: StatsColumn): Promise<readonly CallStats[]> {
   const [rows, errors] = await Promise.all([readCounts(db, since, per), readErrors(db, since, per)]);
   const byName = Map.groupBy(errors, ({ label }) => label);
   // Postgres counts in 64 bits, which its driver returns as text.
   return rows.map((row) => {
     const totalCalls = Number(row.calls);
     const errorCount = Number(row.errors);
+    const toolErrors = Number(row.toolErrors);
     return {
       name: row.label as string,
       totalCalls,
-      successRate: (totalCalls - errorCount) / totalCalls,
+      successRate: 1 - failedCalls({ errorCount, toolErrors }) / totalCalls,
       errorCount,
-      toolErrors: Number(row.toolErrors),
+      toolErrors,
       outputMismatches: Number(row.outputMismatches),
       avgLatencyMs: Number(row.average),
       p50Ms: row.p50,
@@ -43,7 +41,7 @@ export async function readStats(
 }
 
 /** Reads counts and percentiles. A percentile is always a duration that was measured. */
-function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
+function readCounts(db: Kysely<Tables>, since: number, per: StatsColumn) {
   return db
     .selectFrom((from) =>
       from
@@ -90,7 +88,7 @@ function readCounts(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
     .execute();
 }
 
-function readErrors(db: Kysely<Tables>, since: number, per: 'name' | 'server') {
+function readErrors(db: Kysely<Tables>, since: number, per: StatsColumn) {
   return db
     .selectFrom('spans')
     .select(({ fn, ref }) => [ref(per).as('label'), 'outcome', fn.countAll().as('count')])

@@ -269,4 +269,32 @@ export const MIGRATIONS: readonly Migration[] = [
     `DROP INDEX runs_due`,
     `CREATE INDEX runs_due ON runs (due_at, started_at, origin) WHERE owner IS NULL AND due_at IS NOT NULL`,
   ],
+  // A key of before has no person behind it: none was declared.
+  [`ALTER TABLE api_keys ADD COLUMN person INTEGER NOT NULL DEFAULT 0`],
+  // The last failed connections: a command shows those of the last minute.
+  [
+    `CREATE TABLE server_failures (
+       server TEXT NOT NULL, signature TEXT NOT NULL,
+       at REAL NOT NULL,
+       code TEXT NOT NULL, message TEXT NOT NULL, fix TEXT NOT NULL,
+       PRIMARY KEY (server, signature)
+     )`,
+  ],
+  // The old counts lack the command that they are of, so they are dropped.
+  [
+    `DROP TABLE metrics`,
+    `CREATE TABLE metrics (
+       server TEXT NOT NULL,
+       signature TEXT NOT NULL,
+       tool TEXT NOT NULL,
+       total_calls REAL NOT NULL,
+       tool_errors REAL NOT NULL,
+       error_count REAL NOT NULL,
+       avg_latency_ms REAL NOT NULL,
+       last_call_time REAL NOT NULL,
+       PRIMARY KEY (server, signature, tool)
+     )`,
+  ],
+  // The agent of the embedding program that made a call, for statistics per agent.
+  [`ALTER TABLE spans ADD COLUMN agent TEXT`],
 ];

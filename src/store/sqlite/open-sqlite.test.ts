@@ -66,7 +66,7 @@ describe('a store in a SQLite file', () => {
     const old = new DatabaseSync(database.location);
     old.exec('DROP TABLE servers');
     old.exec('CREATE TABLE servers (server TEXT PRIMARY KEY, signature TEXT, era TEXT, tools TEXT, at REAL)');
-    old.exec('ALTER TABLE spans DROP COLUMN server');
+    for (const column of ['server', 'agent']) old.exec(`ALTER TABLE spans DROP COLUMN ${column}`);
     old.exec('ALTER TABLE audit DROP COLUMN link');
     const tables = old.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     const later = tables.filter(({ name }) => !['audit', 'spans', 'servers'].includes(String(name)));

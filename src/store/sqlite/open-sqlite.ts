@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
+import { makeFolder } from '../../files/make-folder.ts';
 import type { DatabaseOptions, StoreDatabase } from '../database.ts';
 import type { Tables } from '../tables.ts';
 import { idleCheckpoint } from './idle-checkpoint.ts';
@@ -64,6 +65,6 @@ export async function openSqlite(
 
 // SQLite gives its side files the mode of the database file.
 function createPrivately(location: string): void {
-  mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(location), 0o700);
   closeSync(openSync(location, 'a', 0o600));
 }

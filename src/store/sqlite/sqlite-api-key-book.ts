@@ -3,7 +3,7 @@ import type { ApiKeyBook } from '../api-key-book.ts';
 import { fromApiKeyRow, toApiKeyRow } from '../rows.ts';
 import type { ApiKeyRow } from '../tables.ts';
 
-const COLUMNS = 'name, sha256, roles, profile, created_at';
+const COLUMNS = 'name, sha256, roles, profile, created_at, person';
 
 /** The API keys. Statements are prepared by hand, because every request with a key reads here. */
 export function sqliteApiKeyBook(db: DatabaseSync): ApiKeyBook {
@@ -19,11 +19,11 @@ export function sqliteApiKeyBook(db: DatabaseSync): ApiKeyBook {
       return row && fromApiKeyRow(row);
     },
     async add(key) {
-      const { name, sha256, roles, profile, created_at } = toApiKeyRow(key);
+      const { name, sha256, roles, profile, created_at, person } = toApiKeyRow(key);
       const insert = db.prepare(
-        `INSERT INTO api_keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
+        `INSERT INTO api_keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING`,
       );
-      return insert.run(name, sha256, roles, profile, created_at).changes === 1;
+      return insert.run(name, sha256, roles, profile, created_at, person).changes === 1;
     },
     remove: async (name) => db.prepare('DELETE FROM api_keys WHERE name = ?').run(name).changes === 1,
   };

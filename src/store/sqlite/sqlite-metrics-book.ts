@@ -3,9 +3,9 @@ import type { MetricsBook } from '../metrics-book.ts';
 import { fromMetricsRow, toMetricsRow } from '../rows.ts';
 import type { MetricsBookRow } from '../tables.ts';
 
-const COLUMNS = 'server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
-const ADD = `INSERT INTO metrics (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (server, tool) DO UPDATE SET
+const COLUMNS = 'server, signature, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time';
+const ADD = `INSERT INTO metrics (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (server, signature, tool) DO UPDATE SET
     total_calls = total_calls + excluded.total_calls,
     tool_errors = tool_errors + excluded.tool_errors,
     error_count = error_count + excluded.error_count,
@@ -16,19 +16,17 @@ const ADD = `INSERT INTO metrics (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
 export function sqliteMetricsBook(db: DatabaseSync): MetricsBook {
   return {
     async all() {
-      const rows = db.prepare(`SELECT ${COLUMNS} FROM metrics ORDER BY server, tool`).all();
+      const rows = db.prepare(`SELECT ${COLUMNS} FROM metrics ORDER BY server, signature, tool`).all();
       return (rows as unknown as MetricsBookRow[]).map(fromMetricsRow);
-    },
-    async forget(server) {
-      db.prepare('DELETE FROM metrics WHERE server = ?').run(server);
     },
     async add(rows) {
       const insert = db.prepare(ADD);
       db.exec('BEGIN IMMEDIATE');
       try {
         for (const row of rows.map(toMetricsRow)) {
-          const { server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time } = row;
-          insert.run(server, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time);
+          const { server, signature, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time } =
+            row;
+          insert.run(server, signature, tool, total_calls, tool_errors, error_count, avg_latency_ms, last_call_time);
         }
         db.exec('COMMIT');
       } catch (cause) {

@@ -9,8 +9,8 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertSpan = db.prepare(
-    `INSERT INTO spans (trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO spans (trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes, agent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -25,8 +25,8 @@ export function sqliteWriter(db: DatabaseSync, lockWaitMs: number): WriteBatch {
       insertRecord.run(segment, sequence, hash, link, call_id, phase, at, caller, via, name, detail);
     }
     for (const row of spans) {
-      const { trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes } = row;
-      insertSpan.run(trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes);
+      const { trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes, agent } = row;
+      insertSpan.run(trace_id, span_id, parent_id, name, server, started_at, duration_ms, outcome, attributes, agent);
     }
     commit.run();
   };
