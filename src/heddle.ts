@@ -64,10 +64,14 @@ export interface Heddle {
     list(by: Caller): Promise<readonly ServerStatus[]>;
     /** Connects a server that is not connected. A failed connection is a status, not an exception. */
     connect(by: Caller, name: string, signal: AbortSignal): Promise<ServerStatus>;
+    /** Closes the connections to a server after their calls in flight. The next call connects it. Throws NAME_UNKNOWN. */
+    disconnect(by: Caller, name: string): Promise<ServerStatus>;
     /** Sends a notification to a server, and connects it first. Throws INPUT_INVALID for a method of MCP itself. */
     notify(by: Caller, name: string, notification: OutgoingNotification): Promise<void>;
+    /** Tells the legacy servers that the session of `by` has called that the roots of its client have changed. Connects none. */
+    rootsChanged(by: Caller): void;
     /**
-     * Adds a server at run time: an entry as in `mcpServers`, taken literally, or an in-process server.
+     * Adds a server at run time: an entry as in `mcpServers`, taken literally, or a server of the program.
      * It wins over files that name it later. Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
      */
     register(by: Caller, name: string, server: JsonObject | LocalServer): Promise<ServerStatus>;
@@ -82,8 +86,8 @@ export interface Heddle {
   readonly signIns: SignIns;
   readonly browserSignIns: BrowserSignIns;
   readonly traces: {
-    /** Returns statistics per tool (default) or per server, the most called first. */
-    stats(by: Caller, since: number, per?: 'tool' | 'server'): Promise<readonly CallStats[]>;
+    /** Returns statistics per tool (default), server or agent, the most called first. Calls without an agent have none. */
+    stats(by: Caller, since: number, per?: 'tool' | 'server' | 'agent'): Promise<readonly CallStats[]>;
   };
   readonly approvals: Approvals;
   readonly workflows: Workflows;
@@ -123,9 +127,11 @@ export interface Access {
   waitingProfile(profile: string): string | undefined;
   /** Returns the key with this SHA-256, unless it has been revoked by now. */
   keyOf(sha256: string): Promise<ApiKey | undefined>;
+  /** Tests whether a token with these verified claims has a person behind it: `gateway.auth.person`. */
+  isPerson(claims: JsonObject): Promise<boolean>;
   keys(by: Caller): Promise<readonly KnownKey[]>;
   /** Creates a key and returns its secret, which is not stored. Throws NAME_TAKEN, or NAME_UNKNOWN for an unknown profile. */
-  createKey(by: Caller, wanted: Pick<ApiKey, 'name' | 'roles' | 'profile'>): Promise<string>;
+  createKey(by: Caller, wanted: Omit<ApiKey, 'sha256'>): Promise<string>;
   /** Revokes a key at once. Throws NAME_UNKNOWN. */
   revokeKey(by: Caller, name: string): Promise<void>;
   /** Records that a request of this caller was rejected before it became a call. Checks no role: each caller reports itself. */
@@ -142,7 +148,12 @@ export interface KnownKey extends ApiKey {
  * Decisions and changes are audited.
  */
 export interface Approvals {
-  /** Lists approvals, newest first. Default: those that are pending. */
+  /**
+   * Returns a page of approvals, newest first, of at most 1 MB. Default: those that are pending. Exact arguments over 4 KB
+   * are cut (`subject.isCut`), and the content of forms is left out: `get` has both.
+   */
+  page(by: Caller, query?: ApprovalQuery): Promise<Page<Approval>>;
+  /** Returns the approvals of as many pages as `limit` needs. */
   list(by: Caller, query?: ApprovalQuery): Promise<readonly Approval[]>;
   /** Counts the approvals that `list` would return without a limit. */
   count(by: Caller, query?: Pick<ApprovalQuery, 'status'>): Promise<number>;
@@ -152,6 +163,12 @@ export interface Approvals {
   decide(by: Caller, id: string, decision: ApprovalVerdict): Promise<Approval>;
   /** Resolves once an approval is no longer pending, whichever process decided. */
   settled(by: Caller, id: string, signal: AbortSignal): Promise<Approval>;
+  /**
+   * Returns how long the request of a call may stay open for an approval: `approvals.keepOpenMs`, or at most 5 s if
+   * neither a webhook nor a hook `onApproval` is set and no approver but the requester has read approvals of this process
+   * in the last minute.
+   */
+  keepOpenMs(id: string): Promise<number>;
   /** Returns the approval that a call of the caller requested last; undefined if it requested none. */
   ofCall(by: Caller, callId: string): Promise<ApprovalOfCall | undefined>;
   /** Withdraws a call of the caller that its client cancelled. An approval that no other call waits for becomes void. */
@@ -204,10 +221,11 @@ export interface OutgoingNotification {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A server in this process. `connect` receives the server's end of an in-memory transport. */
-export interface LocalServer {
-  connect(transport: never): Promise<void>;
-}
+/**
+ * A server of the embedding program. `connect` receives the server's end of an in-memory transport; `transport` returns
+ * Heddle's end of any other.
+ */
+export type LocalServer = { connect(transport: never): Promise<void> } | { transport(): unknown };
 
 export interface SearchQuery {
   readonly text: string;

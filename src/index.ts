@@ -2,19 +2,35 @@ import type { JsonObject } from './core/call.ts';
 import { withPlainNumbers } from './core/exact-numbers.ts';
 import type { Category } from './core/records/listing.ts';
 import type { NotificationFilter, NotificationHandler } from './core/records/notification.ts';
-import type { Change, ServerStatus } from './core/records/server-status.ts';
-import { type ApprovalApi, programApprovals } from './library/approval-api.ts';
+import type { Change } from './core/records/server-status.ts';
+import {
+  type ApprovalApi,
+  type ApprovalNeed,
+  approvalNeed,
+  type NeedOptions,
+  programApprovals,
+} from './library/approval-api.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './library/check-options.ts';
 import { capabilitiesOfHost, HOOK_KEYS, type HostOptions } from './library/host-input.ts';
-import { CALL_KEYS, type CallOptions, type CallResult, PROGRAM, send, toLibraryCall } from './library/library-call.ts';
+import { CALL_KEYS, type CallOptions, type CallResult, send, toLibraryCall } from './library/library-call.ts';
 import type { CallToolResult } from './library/mcp-results.ts';
+import { PROGRAM } from './library/program.ts';
 import { listAll, type ResourceApi, resourceApi } from './library/resource-api.ts';
 import { type RunApi, runApi } from './library/run-api.ts';
+import { type ServerApi, serverApi } from './library/server-api.ts';
 import { type SignInApi, signInApi } from './library/sign-in-api.ts';
+import { type StatsApi, statsApi } from './library/stats-api.ts';
 import { type FoundTool, type Tool, type ToolFilter, type ToolSearchOptions, toTool } from './library/tool.ts';
 import { type HeddleOptions, openHeddle as open } from './open-heddle.ts';
-import type { InProcessServer } from './upstream/lifecycle/programmatic-servers.ts';
+import type { ProgramServer } from './upstream/lifecycle/programmatic-servers.ts';
 
+export {
+  type ConfigSource,
+  environmentSource as environment,
+  fileSource as config,
+  manualSource as manual,
+  standardSource as standard,
+} from './config/config-source.ts';
 export type { Facts } from './core/call/facts.ts';
 export type { Choice, Field } from './core/call/form.ts';
 export type { InputRequest, InputResponse, Json, JsonObject, Progress } from './core/call.ts';
@@ -30,6 +46,7 @@ export type {
   StandingApproval,
   StandingWish,
 } from './core/records/approval.ts';
+export type { CallStats } from './core/records/call-stats.ts';
 export type {
   HookContext,
   HookEvent,
@@ -38,8 +55,8 @@ export type {
   HookFunctions,
   HookVerdict,
 } from './core/records/hook.ts';
-export type { Category } from './core/records/listing.ts';
-export type { Metrics } from './core/records/metrics.ts';
+export type { Category, Page } from './core/records/listing.ts';
+export type { Metrics, MetricsRow } from './core/records/metrics.ts';
 export type { Notification, NotificationFilter, NotificationHandler } from './core/records/notification.ts';
 export type {
   Run,
@@ -79,7 +96,7 @@ export type {
   WorkflowSource,
   WorkflowSummary,
 } from './core/records/workflow.ts';
-export type { ApprovalApi, ApproveOptions, RejectOptions } from './library/approval-api.ts';
+export type { ApprovalApi, ApprovalNeed, ApproveOptions, NeedOptions, RejectOptions } from './library/approval-api.ts';
 export type { SignalOptions } from './library/check-options.ts';
 export type {
   ApprovalResponse,
@@ -119,14 +136,17 @@ export type {
   Update,
 } from './library/resource-api.ts';
 export type { RunApi, WorkflowArgument, WorkflowRunOptions } from './library/run-api.ts';
+export type { ServerApi } from './library/server-api.ts';
 export type { BeginOptions, FinishOptions, SignInApi } from './library/sign-in-api.ts';
+export type { StatsApi, StatsOptions } from './library/stats-api.ts';
 export type { FoundTool, Tool, ToolFilter, ToolSearchOptions } from './library/tool.ts';
-export type { InProcessServer, InProcessTransport } from './upstream/lifecycle/programmatic-servers.ts';
+export type { InProcessServer, InProcessTransport, ProgramServer } from './upstream/lifecycle/programmatic-servers.ts';
+export type { ProgramTransport, TransportServer } from './upstream/transports/bridge-transport.ts';
 export { defineWorkflow, type StepInput, type WorkflowInput } from './workflow/definition/define-workflow.ts';
 
 /** Options of `openHeddle`, and the functions that answer input requests and decide on approvals. */
 export interface OpenOptions
-  extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl' | 'checkpoints'>,
+  extends Omit<HeddleOptions, 'user' | 'scope' | 'clock' | 'signInUrl' | 'checkpoints' | 'recentFailuresMs'>,
     HostOptions {}
 
 const FILTER_KEYS: OptionKeys<ToolFilter> = { server: true, category: true, signal: true };
@@ -135,6 +155,7 @@ const NOTIFICATION_KEYS: OptionKeys<NotificationFilter> = { server: true, method
 const OPEN_KEYS: OptionKeys<OpenOptions> = {
   config: true,
   configFile: true,
+  sources: true,
   store: true,
   cwd: true,
   env: true,
@@ -153,11 +174,13 @@ const OPEN_KEYS: OptionKeys<OpenOptions> = {
 };
 
 /** An open Heddle, for the program that embeds it. Calls pass the same stages as those of the gateway and the CLI. */
-export interface HeddleClient extends ResourceApi, RunApi, AsyncDisposable {
+export interface HeddleClient extends ResourceApi, RunApi, StatsApi, AsyncDisposable {
   /** Lists tools. Starts only servers whose tools were never seen, and waits at most 2 s for them. */
   tools(filter?: ToolFilter): Promise<readonly Tool[]>;
   /** Calls a tool by public name, `server.tool`, or its own name if only one server has it. Throws `HeddleError`. */
   call(name: string, input?: JsonObject, options?: CallOptions): Promise<CallResult>;
+  /** Tells whether a call would need an approval, and why. Calls nothing and writes no record. Hooks do not run. */
+  requiresApproval(name: string, input?: JsonObject, options?: NeedOptions): Promise<ApprovalNeed>;
   readonly catalog: {
     /** Returns a tool by any name that `call` takes, and starts its server if needed. Throws NAME_UNKNOWN or NAME_AMBIGUOUS. */
     describe(name: string, options?: SignalOptions): Promise<Tool>;
@@ -165,30 +188,7 @@ export interface HeddleClient extends ResourceApi, RunApi, AsyncDisposable {
     search(text: string, options?: ToolSearchOptions): Promise<readonly FoundTool[]>;
     categories(options?: SignalOptions): Promise<readonly Category[]>;
   };
-  readonly servers: {
-    list(): Promise<readonly ServerStatus[]>;
-    /** Connects a server. A failed connection is a status, not an exception. */
-    connect(name: string, options?: SignalOptions): Promise<ServerStatus>;
-    /** Sends a notification to a server, and connects it first. Throws INPUT_INVALID for a method of MCP itself. */
-    notify(
-      name: string,
-      notification: { readonly method: string; readonly params?: JsonObject },
-      options?: SignalOptions,
-    ): Promise<void>;
-    /**
-     * Adds a server at run time: an entry as in `mcpServers`, taken literally, or an in-process server.
-     * It survives changes of files, and wins over one of the same name in them.
-     * Throws NAME_TAKEN, CONFIG_INVALID or SERVER_BLOCKED.
-     *
-     * @example
-     * await heddle.servers.register('clock', new McpServer({ name: 'clock', version: '1.0.0' }));
-     */
-    register(name: string, server: JsonObject | InProcessServer): Promise<ServerStatus>;
-    /** Replaces a registered server. Calls in flight end on the connection they began with. */
-    update(name: string, server: JsonObject | InProcessServer): Promise<ServerStatus>;
-    /** Removes a registered server after its calls in flight have ended. */
-    unregister(name: string): Promise<void>;
-  };
+  readonly servers: ServerApi<ProgramServer>;
   readonly signIns: SignInApi;
   readonly approvals: ApprovalApi;
   /** Reads changes of servers, the catalog and the configuration from now on, until the signal aborts or Heddle closes. */
@@ -229,6 +229,8 @@ export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClien
     },
     ...resourceApi(heddle, options),
     ...runApi(heddle, options),
+    ...statsApi(heddle),
+    requiresApproval: (name, input, needOptions) => approvalNeed(heddle, { name, input }, needOptions),
     catalog: {
       async describe(name, describeOptions) {
         const { signal = never() } = checkOptions('catalog.describe', describeOptions, SIGNAL_KEYS);
@@ -244,20 +246,7 @@ export async function openHeddle(openOptions?: OpenOptions): Promise<HeddleClien
         return heddle.catalog.categories(PROGRAM, signal);
       },
     },
-    servers: {
-      list: () => heddle.servers.list(PROGRAM),
-      async connect(name, connectOptions) {
-        const { signal = never() } = checkOptions('servers.connect', connectOptions, SIGNAL_KEYS);
-        return heddle.servers.connect(PROGRAM, name, signal);
-      },
-      async notify(name, { method, params = {} }, notifyOptions) {
-        const { signal } = checkOptions('servers.notify', notifyOptions, SIGNAL_KEYS);
-        return heddle.servers.notify(PROGRAM, name, { method, params, signal });
-      },
-      register: (name, server) => heddle.servers.register(PROGRAM, name, server),
-      update: (name, server) => heddle.servers.update(PROGRAM, name, server),
-      unregister: (name) => heddle.servers.unregister(PROGRAM, name),
-    },
+    servers: serverApi(heddle),
     signIns: signInApi(heddle),
     approvals: programApprovals(heddle),
     changes(changesOptions) {

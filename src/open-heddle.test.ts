@@ -197,6 +197,29 @@ verifies('P4', 'configuration gives an owner the settings, and no servers with e
   expect(() => heddle.configuration(by('operator'))).toThrow(expect.objectContaining({ code: 'PERMISSION_DENIED' }));
 });
 
+verifies('G4', 'names the patterns of a tool that are not checked, on the tool and in the doctor', async () => {
+  const properties = {
+    mail: { type: 'string', pattern: '^(?!\\.)[a-z.]+$' },
+    broken: { type: 'string', pattern: '(a' },
+    plain: { type: 'string', pattern: '^\\S+$', default: { pattern: '(?=a)' } },
+  };
+  const inputSchema = { type: 'object', properties, patternProperties: { '(x)\\1': {}, '^y': {} } };
+  const heddle = await temporaryHeddle({
+    servers: { up: recordingServer({ do: () => text('') }, () => ({ inputSchema })) },
+  });
+  const findings = await heddle.doctor(by('owner'), undefined, signal);
+  const patterns = ['(x)\\1', '^(?!\\.)[a-z.]+$', '(a'];
+  expect(findings.find(({ subject }) => subject === 'patterns')).toMatchObject({
+    level: 'warn',
+    message: expect.stringContaining('mcp__up__do'),
+    facts: { tools: [{ name: 'mcp__up__do', patterns }] },
+  });
+  const target = await heddle.catalog.describe(by('owner'), 'up.do', signal);
+  expect(target.uncheckedPatterns).toEqual(patterns);
+  const refused = heddle.dispatch(callOf('up.do', { plain: 'a\u00a0b' }));
+  await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining('plain') });
+});
+
 describe('two Heddles with one store', () => {
   verifies('G11', 'write at the same time, and keep the audit log intact', async () => {
     const folder = await temporaryFolder();

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { assembleHeddle } from './compose/assemble-heddle.ts';
 import { type Environment, type HeddleOptions, wallClockOf } from './compose/heddle-options.ts';
 import type { Config, ServerConfig } from './config/config.ts';
+import { requireSources } from './config/config-source.ts';
 import { requireFile } from './config/read/require-file.ts';
 import { readConfig } from './config/read-config.ts';
 import { resolveLinks } from './config/sources/project-folder.ts';
@@ -87,17 +88,23 @@ function storeOf(config: Config, options: HeddleOptions): Promise<Store> {
   return openStore({ location, clock: wallClockOf(options), durability, home, env });
 }
 
-function requireOneConfig({ config, configFile }: HeddleOptions): void {
-  if (config === undefined || configFile === undefined) return;
-  throw new HeddleError('USAGE_INVALID', '`config` and `configFile` exclude each other.', {
-    fix: 'Pass the configuration as `config`, or the path of its file as `configFile`.',
+function requireOneConfig({ config, configFile, sources }: HeddleOptions): void {
+  if (sources !== undefined) requireSources(sources);
+  const given = Object.entries({ config, configFile, sources }).flatMap(([name, one]) =>
+    one === undefined ? [] : name,
+  );
+  const [first, second] = given;
+  if (second === undefined) return;
+  throw new HeddleError('USAGE_INVALID', `\`${first}\` and \`${second}\` exclude each other.`, {
+    fix: 'Pass the configuration as `config`, the path of its file as `configFile`, or a list of `sources`.',
   });
 }
 
-/** Returns the origin of the runs that begin here. No file has the `config`, `servers` and `hooks` of a program. */
+/** Returns the origin of the runs that begin here. No file has the `config`, `sources`, `servers` and `hooks` of a program. */
 async function originOf({ projectFolder }: Config, options: HeddleOptions): Promise<RunOrigin> {
-  const { config, configFile, servers, scope = 'sdk', hooks, cwd = '.' } = options;
-  const isProgram = config !== undefined || hooks !== undefined || (servers !== undefined && scope === 'sdk');
+  const { config, configFile, sources, servers, scope = 'sdk', hooks, cwd = '.' } = options;
+  const hasServers = servers !== undefined && scope === 'sdk';
+  const isProgram = hasServers || [config, sources, hooks].some((one) => one !== undefined);
   return {
     folder: await resolveLinks(projectFolder),
     ...(configFile !== undefined && { file: await resolveLinks(resolve(cwd, configFile)) }),

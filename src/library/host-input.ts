@@ -14,6 +14,8 @@ export interface ElicitationContext {
   readonly server: string;
   /** The name that the program called. */
   readonly tool: string;
+  /** The agent that called it. */
+  readonly agent?: string;
   /** Aborts when the call is cancelled. The response is discarded then. */
   readonly signal: AbortSignal;
 }
@@ -51,6 +53,8 @@ export interface Sampling extends ElicitationContext {
 /** The decision of the program about a call of its own. Without `approve` the approval stays pending. */
 export interface ApprovalResponse {
   readonly approve: boolean;
+  /** The name in which the program decides, as in `approvals.approve`. */
+  readonly by?: string;
   /** A rejection without a note gets one. */
   readonly note?: string;
   /** The content of the form of a workflow's approval step. */
@@ -67,7 +71,8 @@ export interface HostOptions {
   readonly onRoots?: (context: ElicitationContext) => readonly string[] | Promise<readonly string[]>;
   /**
    * Decides on a call of the program that needs an approval, with the exact arguments. Nothing returned leaves it pending:
-   * the call fails with APPROVAL_PENDING. Not called if the program may not approve the call alone.
+   * the call fails with APPROVAL_PENDING. Not called if the program may not approve the call alone, unless the rule lists
+   * names of the program (`library/<name>`): then it is called until enough of them have decided.
    */
   readonly onApprovalRequest?: (
     approval: Approval,
@@ -97,13 +102,14 @@ export function capabilitiesOfHost({
     sampling: onSampling !== undefined,
     samplingTools: false,
     roots: onRoots !== undefined,
+    ...(onRoots && { rootsListChanged: true }),
   };
 }
 
 /** Returns a function that passes the input requests of one call to the program, all at once. */
-export function hostInput(options: HostOptions, tool: string): AskUser {
+export function hostInput(options: HostOptions, tool: string, agent?: string): AskUser {
   return async function ask(inputRequests, server, signal) {
-    const context = { server, tool, signal };
+    const context = { server, tool, signal, ...(agent !== undefined && { agent }) };
     const responses = Object.entries(withPlainNumbers(inputRequests)).map(
       async ([key, request]) =>
         [key, checkInputResponse(request, await runHandler(options, context, request))] as const,

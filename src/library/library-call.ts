@@ -1,16 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import type { PendingApproval } from '../core/call/approval.ts';
 import { newCallId } from '../core/call/call-id.ts';
 import { type CompleteResult, runToCompletion } from '../core/call/run-to-completion.ts';
-import type { Call, Caller, JsonObject, Progress, Provenance } from '../core/call.ts';
+import type { Call, JsonObject, Progress, Provenance } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle } from '../heddle.ts';
 import type { OptionKeys } from './check-options.ts';
 import { capabilitiesOfHost, type HostOptions, hostInput } from './host-input.ts';
 import type { CallToolResult } from './mcp-results.ts';
+import { asAgent } from './program.ts';
 
 export interface CallOptions {
+  /**
+   * The agent of the program that makes the call, such as `planner`: shown in approvals, audit records and traces. Rules,
+   * limits and budgets name it `library/planner`. It uses the session and the credentials of the program.
+   */
+  readonly agent?: string;
   readonly timeoutMs?: number;
   /** False tries no other server of the pool after a failure that certainly had no effect. Default: true. */
   readonly failover?: boolean;
@@ -20,6 +25,7 @@ export interface CallOptions {
 }
 
 export const CALL_KEYS: OptionKeys<CallOptions> = {
+  agent: true,
   timeoutMs: true,
   failover: true,
   preferredServer: true,
@@ -40,22 +46,19 @@ export interface RawResult extends Provenance {
   readonly isError: boolean;
 }
 
-/** The caller of all library calls: the program that embeds Heddle. */
-export const PROGRAM: Caller = { id: 'library', roles: ['owner'], via: 'library', session: randomUUID() };
-
 /** Builds the call for a request of the program. */
 export function toLibraryCall(
   { kind, name, input }: Pick<Call, 'kind' | 'name' | 'input'>,
   options: CallOptions,
 ): Call {
-  const { signal = new AbortController().signal, onProgress, ...rest } = options;
+  const { agent, signal = new AbortController().signal, onProgress, ...rest } = options;
   return {
     id: newCallId(),
     kind,
     name,
     input: copyAsJson(name, input), // A copy: the program may change its object while the call runs.
     meta: {},
-    caller: PROGRAM,
+    caller: asAgent(agent),
     options: rest,
     signal,
     ...(kind === 'tool' && { acceptsTask: true }),
@@ -87,7 +90,7 @@ function rejectCode(key: string, value: unknown): unknown {
 export async function send(heddle: Heddle, call: Call, host: HostOptions): Promise<RawResult> {
   const capabilities = capabilitiesOfHost(host);
   const options = {
-    ask: capabilities ? hostInput(host, call.name) : () => Promise.reject(cannotAsk(call)),
+    ask: capabilities ? hostInput(host, call.name, call.caller.agent) : () => Promise.reject(cannotAsk(call)),
     describe: ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal),
     async settled(pending: PendingApproval, signal: AbortSignal) {
       const { settleByHost } = await import('./settle-by-host.ts');

@@ -4,8 +4,9 @@ import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
 import type { HostOptions } from './host-input.ts';
-import { CALL_KEYS, type CallOptions, PROGRAM, send, toLibraryCall } from './library-call.ts';
+import { CALL_KEYS, type CallOptions, send, toLibraryCall } from './library-call.ts';
 import type { CompletionResult, GetPromptResult, ReadResourceResult } from './mcp-results.ts';
+import { PROGRAM } from './program.ts';
 
 interface Readable {
   /** The server that has it. */

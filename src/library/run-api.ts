@@ -7,11 +7,14 @@ import type { RunFollower, WorkflowChoice } from '../core/records/workflow-api.t
 import type { Heddle } from '../heddle.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
 import { capabilitiesOfHost, type HostOptions, hostInput } from './host-input.ts';
-import { copyAsJson, PROGRAM } from './library-call.ts';
+import { copyAsJson } from './library-call.ts';
+import { asAgent, PROGRAM } from './program.ts';
 import { decideByHost } from './settle-by-host.ts';
 
 /** Options of a run. */
 export interface WorkflowRunOptions {
+  /** The agent of the program that runs the workflow, as in `call`. Its steps are calls of this agent. */
+  readonly agent?: string;
   /** Ends the run after this time. */
   readonly timeoutMs?: number;
   /** The same as `timeoutMs`. */
@@ -80,6 +83,7 @@ export interface RunApi {
 }
 
 const RUN_KEYS: OptionKeys<WorkflowRunOptions> = {
+  agent: true,
   timeoutMs: true,
   timeout: true,
   dryRun: true,
@@ -100,15 +104,16 @@ export function runApi(heddle: Pick<Heddle, 'workflows' | 'runs' | 'approvals'>,
     workflows.register(PROGRAM, toChoice(workflow) as WorkflowSource);
 
   async function run(workflow: WorkflowArgument, input: JsonObject = {}, given?: WorkflowRunOptions) {
-    const { dryRun, signal = never(), detach, ...options } = checkOptions('run', given, RUN_KEYS);
+    const { agent, dryRun, signal = never(), detach, ...options } = checkOptions('run', given, RUN_KEYS);
+    const by = asAgent(agent);
     const choice = toChoice(workflow);
     const sent = copyAsJson(typeof choice === 'string' ? choice : 'the workflow', input);
-    if (dryRun) return withPlainNumbers(await workflows.plan(PROGRAM, choice, sent, signal));
+    if (dryRun) return withPlainNumbers(await workflows.plan(by, choice, sent, signal));
     const { timeoutMs = options.timeout } = options;
-    const started = await runs.start(PROGRAM, choice, sent, {
+    const started = await runs.start(by, choice, sent, {
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(detach && { detach }),
-      ...followerOf(heddle, host, { signal, onEvent: options.onEvent }),
+      ...followerOf(heddle, host, { signal, agent, onEvent: options.onEvent }),
     });
     if (detach) return toBegun(started);
     const cancel = () => void runs.cancel(PROGRAM, started.id, 'The program aborted it.').catch(() => {});
@@ -152,14 +157,15 @@ export function runApi(heddle: Pick<Heddle, 'workflows' | 'runs' | 'approvals'>,
 }
 
 interface Following {
+  readonly agent: string | undefined;
   readonly signal: AbortSignal;
   readonly onEvent: WorkflowRunOptions['onEvent'];
 }
 
 /** Passes the input requests and approvals of a run to the functions of the program. */
 function followerOf(heddle: Pick<Heddle, 'approvals'>, host: HostOptions, following: Following): RunFollower {
-  const { signal, onEvent } = following;
-  const ask = capabilitiesOfHost(host) && hostInput(host, 'workflow');
+  const { signal, agent, onEvent } = following;
+  const ask = capabilitiesOfHost(host) && hostInput(host, 'workflow', agent);
   const decide = (id: string) => decideByHost(heddle, { by: PROGRAM, id, host, signal });
   return {
     signal,

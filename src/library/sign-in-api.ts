@@ -1,7 +1,7 @@
 import type { BegunSignIn, ForgottenSignIn, OpenRedirect, SignIn } from '../core/records/sign-in.ts';
 import type { Heddle } from '../heddle.ts';
 import { checkOptions, type OptionKeys, SIGNAL_KEYS, type SignalOptions } from './check-options.ts';
-import { PROGRAM } from './library-call.ts';
+import { PROGRAM } from './program.ts';
 
 /** The redirect of a sign-in: a URI of the program, or a function that opens a listener for it. */
 export interface BeginOptions extends SignalOptions {

@@ -16,6 +16,8 @@ const GRACE_MS = 2_000;
 const MAX_CONCURRENT_CALLS = 16;
 const MAX_COMPUTING = 4;
 const MAX_SHOWN_CHARS = 500;
+// A secret that begins in the shown part is found as a whole.
+const MAX_SEARCHED_CHARS = 16_384;
 const MAX_HEAP_MEGABYTES = 128;
 
 /** Bounds the code that computes at the same time: a thread needs 30 MB and a whole processor. */
@@ -161,7 +163,7 @@ function toError(failure: SandboxFailure, request: CodeRequest): HeddleError {
     return new HeddleError('CODE_LIMIT_EXCEEDED', `The code ${LIMITS[failure.limit](request)}.`);
   }
   const { line, message } = failure;
-  const shown = cutAndEscapeBreaks(redactText(message), MAX_SHOWN_CHARS);
+  const shown = cutAndEscapeBreaks(redactText(message.slice(0, MAX_SEARCHED_CHARS)), MAX_SHOWN_CHARS);
   const place = line === undefined ? '' : ` at line ${line}`;
   return new HeddleError('CODE_FAILED', `The code failed${place}: ${shown}.`, {
     details: line === undefined ? {} : { line },
