@@ -4,39 +4,14 @@ import { verifies } from '../../test/requirements.ts';
 import type { JsonObject } from '../core/call.ts';
 import { parseExact } from '../core/exact-numbers.ts';
 import { compileExpression } from './compile-expression.ts';
-import type { ConditionResult, ConditionValues } from './condition.ts';
+import type { ConditionResult } from './condition.ts';
+import { conditionValues } from './fixtures.ts';
 import { unknownValue } from './unknown-value.ts';
-
-const VALUES: ConditionValues = {
-  caller: { id: 'key:ci', roles: ['user'], via: 'gateway', profile: '' },
-  tool: {
-    name: 'mcp__files__write',
-    ownName: 'write',
-    server: 'files',
-    servers: ['files'],
-    kind: 'tool',
-    category: 'files',
-    riskLevel: 'medium',
-    readOnly: false,
-    destructive: true,
-    idempotent: false,
-    openWorld: false,
-    requiresApproval: false,
-    builtin: false,
-    costPerCall: 0.5,
-    requires: [],
-  },
-  kind: 'tool',
-  args: {},
-  annotations: { destructiveHint: true },
-  taint: ['private'],
-  time: new Date('2026-11-17T22:30:00Z'),
-};
 
 function evaluated(source: string, args: JsonObject = {}): ConditionResult {
   const condition = compileExpression(source);
   if (!('evaluate' in condition)) throw new Error(`${source}: ${condition.message}`);
-  return condition.evaluate({ ...VALUES, args });
+  return condition.evaluate(conditionValues(args));
 }
 
 function problemOf(source: string) {

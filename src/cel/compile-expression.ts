@@ -1,5 +1,6 @@
 import { BoundedMap } from '../core/bounded-map.ts';
 import { nearestNumber } from '../core/exact-numbers.ts';
+import { findTextTests } from './check-places.ts';
 import { type CompiledSource, compileSource, MAX_PATTERN_INSTRUCTIONS, type PatternBudget } from './compile-source.ts';
 import {
   type Condition,
@@ -11,13 +12,13 @@ import {
 import { convertOnce } from './convert-once.ts';
 import { describeFailure, type ExpressionProblem, suggestion } from './describe-error.ts';
 import { declareConditionVariables, type MeteredEnvironment, openEnvironment } from './environment.ts';
+import { exactInteger, isRoundedFraction } from './exact/mixed-numbers.ts';
 import { findUnguarded } from './find-unguarded.ts';
 import type { SyntaxNode } from './meter.ts';
 import { walk } from './syntax.ts';
-import { dependsOnUnknown } from './unknown-value.ts';
+import { dependsOnUnknown, roundedNumber } from './unknown-value.ts';
 
 const MAX_KNOWN = 20_000;
-const INT64 = /^-?\d{1,18}$/;
 
 let opened: MeteredEnvironment | undefined;
 const known = new BoundedMap<string, Condition | ExpressionProblem>(MAX_KNOWN);
@@ -45,18 +46,26 @@ export function compileExpression(
 
 function compile(source: string, budget: PatternBudget): Condition | ExpressionProblem {
   opened ??= openEnvironment(declareConditionVariables);
-  const compiled = compileSource(opened, source, { budget, suggestName: (name) => suggestion(name, VARIABLES) });
+  let warnings: readonly ExpressionProblem[] = [];
+  const compiled = compileSource(opened, source, {
+    budget,
+    suggestName: (name) => suggestion(name, VARIABLES),
+    prepare(root) {
+      warnings = findTextTests(root, source);
+      return undefined;
+    },
+  });
   if ('message' in compiled) return compiled;
   const { type, root, run, patternInstructions } = compiled;
   if (type !== 'bool') return { message: `it is of type ${type}, not bool`, fix: 'Write a condition.', offset: 0 };
-  return { ...toCondition(source, root, run), patternInstructions };
+  return { ...toCondition(source, root, run), warnings, patternInstructions };
 }
 
 function toCondition(
   source: string,
   root: SyntaxNode,
   run: CompiledSource['run'],
-): Omit<Condition, 'patternInstructions'> {
+): Omit<Condition, 'warnings' | 'patternInstructions'> {
   const { meter } = opened as MeteredEnvironment;
   const variables = new Set<ConditionVariable>();
   walk(root, (node) => {
@@ -85,7 +94,8 @@ function toCondition(
 const isVariable = (name: unknown): name is ConditionVariable => VARIABLES.includes(name as ConditionVariable);
 
 /** An integer that a double cannot hold stays exact: a rule must not take an account for its neighbour. */
-const exactNumber = (source: string) => (INT64.test(source) ? BigInt(source) : nearestNumber(source));
+const exactNumber = (source: string) =>
+  exactInteger(source) ?? (isRoundedFraction(source) ? roundedNumber : nearestNumber(source));
 
 /** Converts the numbers of a call's arguments once, for all its rules. */
 const plainArguments = convertOnce(exactNumber);

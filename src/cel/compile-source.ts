@@ -1,7 +1,10 @@
 import { patternSize } from '../core/text/pattern-size.ts';
 import { chargeFunctions } from './charge-functions.ts';
+import { findWrongPlace } from './check-places.ts';
 import { describeCompileError, type ExpressionProblem } from './describe-error.ts';
 import { LINEAR_MATCHES, METERED_JOIN, type MeteredEnvironment } from './environment.ts';
+import { useExactOperators } from './exact/exact-operators.ts';
+import { findInexactLiteral } from './exact/find-inexact-literal.ts';
 import type { Meter, SyntaxNode } from './meter.ts';
 import { compilePattern } from './safe-matches.ts';
 import { findTooDeep, isComprehension, methodCall, walk } from './syntax.ts';
@@ -47,16 +50,21 @@ export function compileSource(
     const parsed = environment.parse(source);
     const root = parsed.ast as unknown as SyntaxNode;
     const patterns = literalPatterns(root);
-    const problem = findLimit(root, patterns, budget) ?? prepare?.(root);
+    const problem = findLimit(root, patterns, budget) ?? findLiteral(root, source) ?? prepare?.(root);
     if (problem) return problem;
     meterNodes(root, meter);
     const { valid, type, error } = parsed.check();
     if (!valid) return describeCompileError(error, source, suggestName);
+    useExactOperators(root);
     return { root, type: String(type), patternInstructions: sizeOf(patterns), run: (values) => parsed(values) };
   } catch (thrown) {
     return describeCompileError(thrown, source, suggestName);
   }
 }
+
+/** Finds a literal by which the expression would miss what it names. */
+const findLiteral = (root: SyntaxNode, source: string): ExpressionProblem | undefined =>
+  findInexactLiteral(root, source) ?? findWrongPlace(root);
 
 function findLimit(
   root: SyntaxNode,

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/call.ts';
+import type { ExpressionProblem } from './describe-error.ts';
 
 /** The variables of a condition. */
 export const VARIABLES = ['caller', 'tool', 'kind', 'args', 'annotations', 'taint', 'time'] as const;
@@ -33,6 +34,8 @@ export interface Condition {
   readonly variables: ReadonlySet<ConditionVariable>;
   /** The place of an argument that is read without a test that it exists; absent if there is none. */
   readonly unguardedAt?: number;
+  /** Tests of a path or a host as text. They may miss: the rule is valid. */
+  readonly warnings: readonly ExpressionProblem[];
   /** An upper bound of the instructions of its literal patterns. */
   readonly patternInstructions: number;
   /** Takes at most about 20 ms. Never throws. */

@@ -1,6 +1,7 @@
 import { closest } from '../core/text/did-you-mean.ts';
 import { oneLine, quoteName } from '../core/text/visible-text.ts';
 import { FIELDS } from './environment.ts';
+import { ComputationFailure } from './exact/computation-failure.ts';
 
 /** A problem of an expression, with its place in the text. */
 export interface ExpressionProblem {
@@ -22,8 +23,9 @@ const METHODS = [
   ...['startsWith', 'endsWith', 'contains', 'matches', 'size', 'lowerAscii', 'upperAscii', 'trim', 'indexOf'],
   ...['substring', 'split', 'join', 'all', 'exists', 'exists_one', 'map', 'filter', 'has', 'orValue', 'hasValue'],
   ...['getHours', 'getMinutes', 'getSeconds', 'getDayOfWeek', 'getDate', 'getMonth', 'getFullYear', 'timestamp'],
-  ...['duration', 'int', 'double', 'string', 'bool', 'type'],
+  ...['duration', 'int', 'double', 'string', 'bool', 'type', 'inside', 'is'],
 ];
+const DYNAMIC_TYPE = /dyn<((?:[^<>]|<[^<>]*>)*)>/g;
 const MAX_SHOWN_CHARS = 60;
 const CORRECT = 'Correct the expression.';
 
@@ -63,12 +65,13 @@ export function suggestion(name: string, candidates: readonly string[]): string 
 
 /** Describes an error of an evaluation. Names the place in the source and never the value, which may be a secret. */
 export function describeFailure(thrown: unknown, source: string): string {
+  if (thrown instanceof ComputationFailure) return thrown.message;
   const { code, summary = '', node } = thrown as CelFailure;
   const place = node ? shown(source.slice(node.start, node.end)) : '';
   if (code === 'no_such_key' || code === 'unknown_variable') return `\`${place}\` does not exist`;
   // These messages name types only.
   if (code === 'no_such_overload' || code === 'no_matching_overload') {
-    return `\`${place}\` cannot be computed: ${shown(summary.replaceAll('dyn<', '').replaceAll('>', ''))}`;
+    return `\`${place}\` cannot be computed: ${shown(summary.replace(DYNAMIC_TYPE, '$1'))}`;
   }
   return place === '' ? 'it cannot be computed' : `\`${place}\` cannot be computed`;
 }

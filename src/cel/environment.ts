@@ -1,5 +1,8 @@
 import { Environment } from '@marcbachmann/cel-js/evaluator';
+import { MIXED } from './exact/mixed-numbers.ts';
+import { isHost } from './host-is.ts';
 import { type Meter, type MeterLimits, meter } from './meter.ts';
+import { isPathInside } from './path-inside.ts';
 import { safeMatches } from './safe-matches.ts';
 
 /** Structural limits of one expression. */
@@ -11,7 +14,7 @@ const LIMITS = {
   maxCallArguments: 16,
 };
 
-const CALLER = { id: 'string', roles: 'list<string>', via: 'string', profile: 'string' };
+const CALLER = { id: 'string', roles: 'list<string>', via: 'string', profile: 'string', agent: 'string' };
 const TOOL = {
   name: 'string',
   ownName: 'string',
@@ -48,6 +51,10 @@ export const LINEAR_MATCHES = 'matchesInLinearTime';
 /** The method that replaces `join`: it charges for the text before it makes it. */
 export const METERED_JOIN = 'joinWithinLimits';
 
+// Folding takes up to 0.4 µs for a character. The part of a URL behind its host is hardly read.
+const STEPS_PER_PLACE = 10;
+const MAX_HOST_STEPS = 300;
+
 /** Declares the variables of a condition. */
 export const declareConditionVariables = (environment: Environment): Environment =>
   environment
@@ -59,16 +66,10 @@ export const declareConditionVariables = (environment: Environment): Environment
     .registerVariable('taint', 'list<string>')
     .registerVariable('time', 'google.protobuf.Timestamp');
 
-export interface EnvironmentOptions {
-  readonly limits?: MeterLimits;
-  /** Converts an integer for a computation with a double. */
-  readonly toDouble?: (value: number | bigint) => number;
-}
-
 /** Builds an environment: its variables, operators for JSON numbers, a linear `matches` and a metered `join`. */
 export function openEnvironment(
   declare: (environment: Environment) => Environment,
-  { limits, toDouble = Number }: EnvironmentOptions = {},
+  limits?: MeterLimits,
 ): MeteredEnvironment {
   const counter = meter(limits);
   const environment = declare(
@@ -80,7 +81,8 @@ export function openEnvironment(
   const join = (texts: readonly string[], separator = '') => joinTexts(texts, separator, counter);
   environment.registerFunction(`list<string>.${METERED_JOIN}(): string`, (texts: readonly string[]) => join(texts));
   environment.registerFunction(`list<string>.${METERED_JOIN}(string): string`, join);
-  registerNumbers(environment, toDouble);
+  registerPlaces(environment, counter);
+  registerNumbers(environment);
   counter.attach(environment);
   return { environment, meter: counter };
 }
@@ -95,27 +97,36 @@ function joinTexts(texts: readonly string[], separator: string, { chargeText }: 
   return texts.join(separator);
 }
 
-type Arithmetic = (left: number, right: number) => number;
+class PathNamespace {}
+class HostNamespace {}
 
-const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
-  '+': (left, right) => left + right,
-  '-': (left, right) => left - right,
-  '*': (left, right) => left * right,
-  '/': (left, right) => left / right,
-  '%': (left, right) => left % right,
-};
+/** Adds `path.inside` and `host.is`. Values of other types reach them, so that the error names the argument. */
+function registerPlaces(environment: Environment, { charge }: Meter): void {
+  environment
+    .registerType('PathNamespace', PathNamespace)
+    .registerType('HostNamespace', HostNamespace)
+    .registerConstant('path', 'PathNamespace', new PathNamespace())
+    .registerConstant('host', 'HostNamespace', new HostNamespace());
+  environment.registerFunction(
+    'PathNamespace.inside(dyn, string): bool',
+    (_: object, path: unknown, folder: string) => {
+      charge(STEPS_PER_PLACE + charsOf(path) + folder.length);
+      return isPathInside(path, folder);
+    },
+  );
+  environment.registerFunction('HostNamespace.is(dyn, string): bool', (_: object, url: unknown, pattern: string) => {
+    charge(STEPS_PER_PLACE + Math.min(charsOf(url), MAX_HOST_STEPS) + pattern.length);
+    return isHost(url, pattern);
+  });
+}
+
+const charsOf = (value: unknown): number => (typeof value === 'string' ? value.length : 0);
 
 /** Adds operators for mixed numbers. JSON numbers are doubles and literals are ints, so `args.n + 1` has both. */
-function registerNumbers(environment: Environment, toDouble: (value: number | bigint) => number): void {
-  for (const [operator, compute] of Object.entries(ARITHMETIC)) {
-    for (const [left, right] of [
-      ['double', 'int'],
-      ['int', 'double'],
-    ]) {
-      environment.registerOperator(`${left} ${operator} ${right}: double`, (a: number | bigint, b: number | bigint) =>
-        compute(toDouble(a), toDouble(b)),
-      );
-    }
+function registerNumbers(environment: Environment): void {
+  for (const [operator, compute] of Object.entries(MIXED)) {
+    environment.registerOperator(`double ${operator} int: double`, compute);
+    environment.registerOperator(`int ${operator} double: double`, compute);
   }
-  environment.registerOperator('double % double: double', (a: number, b: number) => a % b);
+  environment.registerOperator('double % double: double', MIXED['%']);
 }

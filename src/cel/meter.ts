@@ -1,5 +1,6 @@
 import type { Environment } from '@marcbachmann/cel-js/evaluator';
-import { dependsOnUnknown, unknownValue } from './unknown-value.ts';
+import { FRACTION_ROUNDED } from './exact/computation-failure.ts';
+import { dependsOnUnknown, roundedNumber, unknownValue } from './unknown-value.ts';
 
 /** The limits of one evaluation. */
 export interface MeterLimits {
@@ -106,6 +107,7 @@ export function meter(limits: MeterLimits = CONDITION_LIMITS): Meter {
     if (typeof value === 'string') charge(Math.floor(value.length / CHARS_PER_STEP));
     if (typeof value !== 'object' || value === null) return;
     requireKnown(value);
+    if (value instanceof Map) for (const item of value.values()) chargeWhole(item);
     for (const key in value) chargeWhole((value as Record<string, unknown>)[key]);
   }
 
@@ -158,4 +160,5 @@ function stepsToIterate(value: object, most: number): number {
 
 function requireKnown(value: object): void {
   if (value === unknownValue) throw dependsOnUnknown;
+  if (value === roundedNumber) throw FRACTION_ROUNDED;
 }

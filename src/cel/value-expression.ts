@@ -5,6 +5,7 @@ import { type CompiledSource, compileSource, MAX_PATTERN_INSTRUCTIONS } from './
 import { convertOnce } from './convert-once.ts';
 import { describeFailure, type ExpressionProblem } from './describe-error.ts';
 import { type MeteredEnvironment, openEnvironment } from './environment.ts';
+import { exactInteger } from './exact/mixed-numbers.ts';
 import { type MeterLimits, type SyntaxNode, TooManyItems } from './meter.ts';
 import { accessOf, findReads, namesToFields, SCOPE, type ScopeRead } from './scope-reads.ts';
 import { MAX_EXPRESSION_BYTES, ResultInvalid, valueToJson } from './value-to-json.ts';
@@ -12,8 +13,6 @@ import { MAX_EXPRESSION_BYTES, ResultInvalid, valueToJson } from './value-to-jso
 /** The limits of one expression: about 50 ms, 4 MB of text, lists of 10,000 items. */
 const VALUE_LIMITS: MeterLimits = { steps: 250_000, madeCharsPerStep: 16, items: 10_000 };
 const MAX_KNOWN = 2_000;
-const MAX_INT64 = 2n ** 63n - 1n;
-const INTEGER = /^-?\d{1,19}$/;
 
 /** The result of an expression, or the reason why it has none. */
 export type ValueResult = { readonly value: Json } | ValueFailure;
@@ -41,7 +40,6 @@ export interface ValueExpression {
   evaluate(scope: Readonly<Record<string, unknown>>, budget?: ValueBudget): ValueResult;
 }
 
-const lost = new RangeError('it would round an integer over 2^53');
 let opened: (MeteredEnvironment & { readonly field: SyntaxNode }) | undefined;
 const known = new BoundedMap<string, ValueExpression | ExpressionProblem>(MAX_KNOWN);
 
@@ -77,10 +75,10 @@ function compile(source: string): ValueExpression | ExpressionProblem {
 }
 
 function openValues(): MeteredEnvironment & { readonly field: SyntaxNode } {
-  const metered = openEnvironment((environment) => environment.registerVariable(SCOPE, 'map<string, dyn>'), {
-    limits: VALUE_LIMITS,
-    toDouble: exactDouble,
-  });
+  const metered = openEnvironment(
+    (environment) => environment.registerVariable(SCOPE, 'map<string, dyn>'),
+    VALUE_LIMITS,
+  );
   return { ...metered, field: metered.environment.parse(`${SCOPE}.a`).ast as unknown as SyntaxNode };
 }
 
@@ -100,7 +98,6 @@ function evaluator(
     } catch (thrown) {
       if (meter.isExhausted) return { failure: 'it takes too many steps' };
       if (thrown instanceof TooManyItems || thrown instanceof ResultInvalid) return { failure: thrown.message };
-      if (thrown === lost) return { failure: lost.message };
       return { failure: withDollars(describeFailure(thrown, source)), ...missingIn(thrown) };
     } finally {
       budget.steps -= meter.used;
@@ -123,16 +120,4 @@ function computable(scope: Readonly<Record<string, unknown>>): Readonly<Record<s
 }
 
 /** An integer of 64 bits is computed exactly. Any other raw number is passed on and cannot be computed. */
-function exactNumber(source: string): bigint | RawNumber {
-  const value = INTEGER.test(source) ? BigInt(source) : undefined;
-  const isInt64 = value !== undefined && value <= MAX_INT64 && value >= -MAX_INT64;
-  return isInt64 ? value : (parseExact(source) as unknown as RawNumber);
-}
-
-const exactValue = convertOnce(exactNumber);
-
-function exactDouble(value: number | bigint): number {
-  const double = Number(value);
-  if (typeof value === 'bigint' && !Number.isSafeInteger(double)) throw lost;
-  return double;
-}
+const exactValue = convertOnce((source) => exactInteger(source) ?? (parseExact(source) as unknown as RawNumber));

@@ -1,11 +1,17 @@
 import { createRequire } from 'node:module';
+import type { Json, JsonObject } from '../core/call.ts';
+import { isObject } from '../core/json.ts';
+import { toLinearSyntax } from '../core/text/linear-syntax.ts';
 import { matchSteps, patternSize } from '../core/text/pattern-size.ts';
-import type { StepBudget } from './step-budget.ts';
+import { brokenLimit } from './schema-limits.ts';
+import { checkBudget, type StepBudget } from './step-budget.ts';
 
 const require = createRequire(import.meta.url);
 
 interface Pattern {
   test(text: string): boolean;
+  /** False if it is not supported or too large: then it matches every text. */
+  readonly isChecked: boolean;
 }
 
 // Compiling takes about 10 µs per instruction: 200 ms for all patterns of one schema.
@@ -14,59 +20,64 @@ const MAX_INSTRUCTIONS = 20_000;
 /**
  * Compiles the patterns of one schema, and matches them in linear time within the budget of a check.
  * Throws OverBudget when the texts of a check are too long together; skipping one would skip its rule.
- * Patterns with look-around or back-references, or too large ones, match every text; the server checks those.
+ * Patterns with look-around or back-references, invalid and too large ones match every text; the server checks those.
  */
 export function patternsOf(budget: StepBudget): (source: string) => Pattern {
   const known = new Map<string, Pattern>();
   let instructions = 0;
 
-  function compiled(source: string): Pattern['test'] {
+  function compiled(source: string): Pattern {
     instructions += patternSize(source);
-    if (instructions > MAX_INSTRUCTIONS) return matchesAll;
+    if (instructions > MAX_INSTRUCTIONS) return unchecked;
     try {
+      const syntax = toLinearSyntax(source);
+      if (syntax === undefined) return unchecked;
       // Loaded with the first pattern, because most schemas have none.
       const { RE2JS } = require('re2js') as typeof import('re2js');
-      const pattern = RE2JS.compile(RE2JS.translateRegExp(withShortNames(source)));
+      const pattern = RE2JS.compile(syntax);
       const size = pattern.programSize();
-      return (text) => {
+      const test = (text: string): boolean => {
         budget.take(1);
         budget.takePattern(matchSteps(text, size));
         // `test` is not used: the state machine that it builds can take ten times as long.
         return pattern.matcher(text).find();
       };
+      return { test, isChecked: true };
     } catch {
-      return matchesAll;
+      return unchecked;
     }
   }
 
-  function matchesAll(): boolean {
-    budget.take(1);
-    return true;
-  }
+  const unchecked: Pattern = {
+    test() {
+      budget.take(1);
+      return true;
+    },
+    isChecked: false,
+  };
 
   return function patternOf(source) {
-    const pattern = known.get(source) ?? { test: compiled(source) };
+    const pattern = known.get(source) ?? compiled(source);
     known.set(source, pattern);
     return pattern;
   };
 }
 
-/** Replaces long names of Unicode categories, which the engine does not know: `\\p{Letter}` is `\\p{L}`. */
-function withShortNames(source: string): string {
-  return source.replace(PROPERTY, (_whole, letter: string, name: string) => {
-    const short = Object.hasOwn(CATEGORIES, name) ? CATEGORIES[name] : name;
-    return `\\${letter}{${short}}`;
-  });
+// Values and not schemas.
+const VALUES: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
+
+/** Lists the patterns of a schema that are not checked, because they match in no linear time, are invalid or too large. */
+export function uncheckedPatterns(schema: Json | undefined): readonly string[] {
+  if (!isObject(schema) || brokenLimit(schema)) return [];
+  const patternOf = patternsOf(checkBudget());
+  return [...new Set(sourcesIn(schema))].filter((source) => !patternOf(source).isChecked);
 }
 
-const PROPERTY = /\\([pP])\{(?:(?:General_Category|gc|Script|sc)=)?(\w+)\}/g;
-const CATEGORIES: Readonly<Record<string, string>> = {
-  ...{ Letter: 'L', Lowercase_Letter: 'Ll', Modifier_Letter: 'Lm', Other_Letter: 'Lo', Titlecase_Letter: 'Lt' },
-  ...{ Uppercase_Letter: 'Lu', Mark: 'M', Combining_Mark: 'M', Spacing_Mark: 'Mc', Enclosing_Mark: 'Me' },
-  ...{ Nonspacing_Mark: 'Mn', Number: 'N', Decimal_Number: 'Nd', digit: 'Nd', Letter_Number: 'Nl', Other_Number: 'No' },
-  ...{ Punctuation: 'P', punct: 'P', Connector_Punctuation: 'Pc', Dash_Punctuation: 'Pd', Close_Punctuation: 'Pe' },
-  ...{ Final_Punctuation: 'Pf', Initial_Punctuation: 'Pi', Other_Punctuation: 'Po', Open_Punctuation: 'Ps' },
-  ...{ Symbol: 'S', Currency_Symbol: 'Sc', Modifier_Symbol: 'Sk', Math_Symbol: 'Sm', Other_Symbol: 'So' },
-  ...{ Separator: 'Z', Line_Separator: 'Zl', Paragraph_Separator: 'Zp', Space_Separator: 'Zs', Other: 'C' },
-  ...{ Control: 'Cc', cntrl: 'Cc', Format: 'Cf', Private_Use: 'Co', Surrogate: 'Cs' },
-};
+function* sourcesIn(value: Json | undefined): Generator<string> {
+  if (Array.isArray(value)) for (const item of value) yield* sourcesIn(item);
+  if (!isObject(value)) return;
+  const { pattern, patternProperties } = value as JsonObject;
+  if (typeof pattern === 'string') yield pattern;
+  if (isObject(patternProperties)) yield* Object.keys(patternProperties);
+  for (const [key, part] of Object.entries(value)) if (!VALUES.has(key)) yield* sourcesIn(part);
+}

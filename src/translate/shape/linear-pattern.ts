@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { BoundedMap } from '../../core/bounded-map.ts';
+import { toLinearSyntax } from '../../core/text/linear-syntax.ts';
 import { matchSteps, patternSize } from '../../core/text/pattern-size.ts';
 
 type FitsText = (text: string) => boolean;
@@ -24,8 +25,10 @@ export function linearPattern(source: string): FitsText | undefined {
 }
 
 function compiled(source: string): FitsText | undefined {
+  const syntax = toLinearSyntax(source);
+  if (syntax === undefined) return undefined;
   try {
-    const pattern = RE2JS.compile(RE2JS.translateRegExp(source));
+    const pattern = RE2JS.compile(syntax);
     const size = pattern.programSize();
     return (text) => matchSteps(text, size) > MAX_STEPS || pattern.matcher(text).find();
   } catch {
