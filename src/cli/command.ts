@@ -19,6 +19,8 @@ export interface Command {
   readonly options: Readonly<Record<string, Option>>;
   /** Largest number of positional arguments. Default: 0. */
   readonly maxPositionals?: number;
+  /** True if the command acts for no caller, so that an API key has no meaning for it. */
+  readonly hasNoCaller?: true;
   /** Returns the command line that was probably meant by a wrong one. */
   readonly meant?: (argv: readonly string[]) => string | undefined;
   /** Resolves to the exit code. */
@@ -44,8 +46,15 @@ export const TRUST_OPTION: Option = {
   type: 'boolean',
   help: 'Trust the servers and settings of the project without asking (for CI)',
 };
-/** The options of commands that may use a running gateway. */
-export const GATEWAY_OPTIONS: Readonly<Record<'local' | 'verbose', Option>> = {
+/** The variable with the API key that a command acts as. */
+export const KEY_VARIABLE = 'HEDDLE_KEY';
+/** The options of commands that may use a running gateway. `--key` names a file: other users see arguments of a process. */
+export const GATEWAY_OPTIONS: Readonly<Record<'key' | 'local' | 'verbose', Option>> = {
+  key: {
+    type: 'string',
+    value: 'FILE',
+    help: `Act as the API key in this file, through a gateway; - reads stdin (default: ${KEY_VARIABLE})`,
+  },
   local: { type: 'boolean', help: 'Start the servers here, also while a gateway is running' },
   verbose: { type: 'boolean', short: 'v', help: 'Say on stderr whether a running gateway is used' },
 };

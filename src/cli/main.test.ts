@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
 import { VERSION } from '../core/version.ts';
 import { deskWith } from './commands/fixtures.ts';
 
@@ -13,6 +14,26 @@ it('names an unknown option as it was typed', async () => {
   const { heddle } = await deskWith();
   expect((await heddle(['list', 'tools', '-j'])).stderr).toContain('There is no option -j.');
   expect((await heddle(['list', 'tools', '--jsn'])).stderr).toMatch(/There is no option --jsn\..*Did you mean --json/s);
+});
+
+verifies('L1', 'shows the commands in groups, in 60 columns', async () => {
+  const { heddle } = await deskWith();
+  // The command that installs it has the path of the clone.
+  const [overview = ''] = (await heddle(['--help'])).stdout.split('\nTo type heddle');
+  const groups = [...overview.matchAll(/^([A-Z][a-z ]+)\n((?: {2}\w+ .*\n)+)/gm)].map(([, title, lines = '']) => [
+    title,
+    [...lines.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name),
+  ]);
+  expect(Object.fromEntries(groups)).toEqual({
+    Start: ['up', 'connect', 'import', 'add', 'doctor'],
+    Use: ['list', 'search', 'describe', 'call', 'read', 'prompt'],
+    Workflows: ['run', 'runs', 'lint'],
+    Govern: ['permissions', 'approvals', 'policy', 'key', 'trust'],
+    Observe: ['audit', 'stats', 'config'],
+    'Servers and secrets': ['get', 'enable', 'disable', 'remove', 'export', 'auth', 'secret'],
+    Other: ['serve', 'builtin', 'completion', 'version'],
+  });
+  expect(overview.split('\n').filter((line) => line.length > 60)).toEqual([]);
 });
 
 it('recommends no `npx heddle` in the help: that package is of another author', async () => {

@@ -1,96 +1,14 @@
 import { HeddleError } from '../core/errors.ts';
 import { closest } from '../core/text/did-you-mean.ts';
+import { homeFolder } from '../files/home-folder.ts';
+import { requireHome } from '../files/require-home.ts';
 import { takeActs } from './acts.ts';
-import { type Command, helpOf, type Input, readInput } from './command.ts';
+import { type Command, helpOf, type Input, KEY_VARIABLE, readInput } from './command.ts';
+import { COMMAND_GROUPS, COMMANDS, STATUS } from './command-table.ts';
 import { printError } from './print/print-error.ts';
 
-interface Entry {
-  readonly summary: string;
-  readonly load: () => Promise<Command>;
-}
-
-// Each command is loaded on use, so that start-up stays short.
-const COMMANDS: Readonly<Record<string, Entry>> = {
-  up: { summary: 'Start the gateway', load: async () => (await import('./commands/up.ts')).up },
-  serve: { summary: 'Serve one MCP client over stdio', load: async () => (await import('./commands/serve.ts')).serve },
-  list: { summary: 'List servers, or what they have', load: async () => (await import('./commands/list.ts')).list },
-  call: { summary: 'Call a tool', load: async () => (await import('./commands/call.ts')).call },
-  run: { summary: 'Run a workflow', load: async () => (await import('./commands/run.ts')).runWorkflowCommand },
-  runs: { summary: 'Show and manage runs of workflows', load: async () => (await import('./commands/runs.ts')).runs },
-  lint: { summary: 'Check workflows', load: async () => (await import('./commands/lint.ts')).lint },
-  describe: { summary: 'Show a tool in full', load: async () => (await import('./commands/describe.ts')).describe },
-  read: { summary: 'Read a resource', load: async () => (await import('./commands/read.ts')).read },
-  prompt: { summary: 'Get a prompt', load: async () => (await import('./commands/prompt.ts')).prompt },
-  search: { summary: 'Find tools by words', load: async () => (await import('./commands/search.ts')).search },
-  stats: { summary: 'Show how calls have ended', load: async () => (await import('./commands/stats.ts')).stats },
-  add: { summary: 'Add a server', load: async () => (await import('./commands/add.ts')).add },
-  remove: { summary: 'Remove a server', load: async () => (await import('./commands/remove.ts')).remove },
-  get: { summary: 'Show one server', load: async () => (await import('./commands/get.ts')).get },
-  enable: { summary: 'Let a server start again', load: async () => (await import('./commands/enable.ts')).enable },
-  disable: {
-    summary: 'Keep a server from starting',
-    load: async () => (await import('./commands/enable.ts')).disable,
-  },
-  permissions: {
-    summary: 'Show or change what needs approval',
-    load: async () => (await import('./commands/permissions.ts')).managePermissions,
-  },
-  approvals: {
-    summary: 'Show and decide approvals of calls',
-    load: async () => (await import('./commands/approvals.ts')).manageApprovals,
-  },
-  policy: {
-    summary: 'Check or simulate the rules on calls',
-    load: async () => (await import('./commands/policy.ts')).policy,
-  },
-  key: { summary: 'Make, list or revoke keys', load: async () => (await import('./commands/key.ts')).key },
-  audit: {
-    summary: 'Search, export or verify the audit log',
-    load: async () => (await import('./commands/audit.ts')).manageAudit,
-  },
-  auth: {
-    summary: 'Sign in to a server, or sign out',
-    load: async () => (await import('./commands/auth.ts')).manageSignIns,
-  },
-  secret: { summary: 'Set, list or remove secrets', load: async () => (await import('./commands/secret.ts')).secret },
-  trust: {
-    summary: 'Trust the servers of a project',
-    load: async () => (await import('./commands/trust.ts')).trust,
-  },
-  import: {
-    summary: 'Show or take over other hosts’ servers',
-    load: async () => (await import('./commands/import.ts')).importServers,
-  },
-  export: {
-    summary: 'Write servers into another host’s file',
-    load: async () => (await import('./commands/export.ts')).exportServers,
-  },
-  connect: {
-    summary: 'Give other hosts this gateway',
-    load: async () => (await import('./commands/connect.ts')).connect,
-  },
-  config: {
-    summary: 'Show what is configured, and where',
-    load: async () => (await import('./commands/config.ts')).config,
-  },
-  doctor: {
-    summary: 'Find out what does not work, and why',
-    load: async () => (await import('./commands/doctor.ts')).doctor,
-  },
-  builtin: {
-    summary: 'Serve a built-in server alone',
-    load: async () => (await import('./commands/builtin.ts')).builtin,
-  },
-  completion: {
-    summary: 'Print a completion script for a shell',
-    load: async () => (await import('./commands/completion.ts')).completion,
-  },
-  version: { summary: 'Show the version', load: async () => (await import('./commands/version.ts')).version },
-};
-const STATUS: Entry = {
-  summary: 'Show how things are',
-  load: async () => (await import('./commands/status.ts')).status,
-};
+/** The commands that neither read nor write Heddle's folder. */
+const WITHOUT_HOME = ['version', 'completion', 'builtin'];
 
 /** Runs one command line and sets the exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -128,11 +46,22 @@ async function run(argv: readonly string[]): Promise<number> {
 async function runCommand(name: string, command: Command, argv: readonly string[]): Promise<number> {
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   if (own.includes('--help') || own.includes('-h')) return printText(helpOf(command).trimEnd());
+  refuseKey(name, command);
+  if (!WITHOUT_HOME.includes(name)) requireHome(homeFolder(process.env));
   try {
     return await recorded(name, readInput(command, argv), command);
   } catch (thrown) {
     throw withMeant(thrown, command, argv);
   }
+}
+
+/** Throws USAGE_INVALID if a key is given to a command that runs only as the user: it would run with all rights. */
+function refuseKey(name: string, { options, hasNoCaller }: Command): void {
+  if (Object.hasOwn(options, 'key') || hasNoCaller || !process.env[KEY_VARIABLE]?.trim()) return;
+  const line = name === 'status' ? 'heddle' : `heddle ${name}`;
+  throw new HeddleError('USAGE_INVALID', `\`${line}\` cannot run as the API key in ${KEY_VARIABLE}.`, {
+    fix: `Unset ${KEY_VARIABLE} to run it as the user of this machine.`,
+  });
 }
 
 /** Runs a command, and writes an audit record of the changes that it noted, also if it fails after them. */
@@ -164,20 +93,28 @@ async function help(name: string | undefined): Promise<number> {
   return printText(helpOf(await entry.load()).trimEnd());
 }
 
+/** Lists all commands in their groups. Each line fits a terminal of 60 columns. */
 async function overview(): Promise<string> {
   const { ownCommand } = await import('./print/own-command.ts');
   const { install } = ownCommand(process.env);
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
-  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  heddle ${name.padEnd(width)} ${summary}`);
+  const groups = Object.entries(COMMAND_GROUPS).map(([title, commands]) => [
+    title,
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+    '',
+  ]);
   return [
     'Heddle: one place for the tools of your agents.',
     '',
-    `  heddle ${''.padEnd(width)} ${STATUS.summary}`,
-    ...rows,
-    '',
+    'Usage:   heddle <command> [options]',
     'Example: heddle call <server>.<tool> name=value',
+    `Alone:   heddle  (${STATUS.summary.toLowerCase()})`,
     'More:    heddle <command> --help',
-    ...(install === undefined ? [] : [`Once:    ${install}  (then heddle works in every folder)`]),
+    '',
+    ...groups.flat(),
+    `With ${KEY_VARIABLE} or --key FILE a command acts as an API key,`,
+    'through a running gateway. One that cannot refuses to run.',
+    ...(install === undefined ? [] : ['', 'To type heddle in every folder, run once:', `  ${install}`]),
   ].join('\n');
 }
 

@@ -1,12 +1,14 @@
 import { newCallId } from '../core/call/call-id.ts';
 import { type AskUser, type CompleteResult, runToCompletion } from '../core/call/run-to-completion.ts';
 import type { Call, Caller, Handler, JsonObject } from '../core/call.ts';
+import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { HeddleOptions } from '../open-heddle.ts';
-import { CONFIG_OPTION, GATEWAY_OPTIONS, type Input, type Option, readNumber, TRUST_OPTION } from './command.ts';
+import { CONFIG_OPTION, GATEWAY_OPTIONS, type Input, type Option, TRUST_OPTION } from './command.ts';
 import type { CommandHeddle } from './command-heddle.ts';
 import { untilInterrupted } from './input/interrupt.ts';
 import { type TypedArguments, unbound } from './input/read-arguments.ts';
+import { readDuration } from './input/read-duration.ts';
 import { TERMINAL_CAPABILITIES } from './local-caller.ts';
 import { transientNotice } from './print/print-line.ts';
 import { printFileProblems } from './print/print-problems.ts';
@@ -24,8 +26,8 @@ export const ARGS_OPTION: Option = {
 export const RUN_OPTIONS: Readonly<Record<string, Option>> = {
   timeout: {
     type: 'string',
-    value: 'MS',
-    help: 'Longest wait for the result (default: the configured timeout, else 30000)',
+    value: 'TIME',
+    help: 'Longest wait for the result, such as 300ms or 2m (default: the configured timeout, else 30s)',
   },
   yes: { type: 'boolean', help: 'Agree beforehand when the call needs approval; db_execute asks all the same' },
   'wait-approval': {
@@ -51,7 +53,7 @@ export function terminalCall(
   what: Pick<Call, 'kind' | 'name' | 'input'>,
   { caller, input }: { readonly caller: Caller; readonly input: Input },
 ): Call {
-  const timeoutMs = readNumber('timeout', input.text('timeout'), MAX_TIMEOUT_MS);
+  const timeoutMs = readTimeout(input.text('timeout'));
   return {
     id: newCallId(),
     ...what,
@@ -82,7 +84,7 @@ export async function bindTyped(heddle: CommandHeddle, call: Call, typed: TypedA
 /** Dispatches a call until it is complete. Asks the user at the terminal for input and for approval. */
 export async function runAtTerminal(heddle: CommandHeddle, call: Call, input: Input): Promise<CompleteResult> {
   const describe = ({ caller, name, signal }: Call) => heddle.catalog.describe(caller, name, signal);
-  const waitMs = await readWait(input);
+  const waitMs = readWait(input);
   // The approval that the user has given at this terminal.
   let approved: string | undefined;
   const dispatch: Handler = (one) => heddle.dispatch(withVerdict(one, approved));
@@ -106,11 +108,17 @@ function withVerdict(call: Call, approvedHere: string | undefined): Call {
   return continuation.id === approvedHere ? { ...rest, approved: 'self' } : rest;
 }
 
-async function readWait(input: Input): Promise<number | undefined> {
+function readWait(input: Input): number | undefined {
   const text = input.text('wait-approval');
+  return text === undefined ? undefined : readDuration('wait-approval', text);
+}
+
+/** Parses `--timeout`. A number without a unit is in milliseconds. */
+function readTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const { readDuration } = await import('./input/read-duration.ts');
-  return readDuration('wait-approval', text);
+  const timeoutMs = readDuration('timeout', /^\d+$/.test(text) ? `${text}ms` : text);
+  if (timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;
+  throw new HeddleError('USAGE_INVALID', `--timeout has to be at most 10m, not ${text}.`);
 }
 
 const askUser: AskUser = async (inputRequests, server, signal) => {

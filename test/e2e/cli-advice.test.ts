@@ -35,10 +35,15 @@ verifies('L5', 'names the rule that hides a tool to the CLI user, but not to a p
   const more = { permissions: { deny: ['mcp__odd__fail'] } };
   const { heddle, folder, env } = written(more);
   const { code, stderr } = await heddle(['call', 'odd.fail']);
-  expect(code).toBe(2);
+  expect(code).toBe(5);
+  expect(stderr).toContain('error PERMISSION_DENIED');
   expect(stderr).toContain('odd.fail is hidden. The rule mcp__odd__fail says deny.');
   expect(stderr).toContain('Take mcp__odd__fail out of `permissions.deny` to have it back.');
   expect(stderr).toContain(`heddle.json:${lineOf(more, 'deny')}.`);
+  const described = await heddle(['describe', 'odd.fail']);
+  expect(described.code).toBe(5);
+  expect(described.stderr).toContain('odd.fail is hidden. The rule mcp__odd__fail says deny.');
+  expect(described.stderr).toContain(`heddle.json:${lineOf(more, 'deny')}.`);
   await using program = await openHeddle({ cwd: folder, env });
   const refused = await program.call('odd.fail').catch((thrown) => thrown);
   expect(refused).toMatchObject({ code: 'NAME_UNKNOWN', message: 'Nothing is named odd.fail.' });
@@ -50,6 +55,7 @@ it('names a rule that hides a whole server, and an entry that hides a tool', asy
   expect(all.stderr).toContain('odd.fail is hidden. All entries of odd are denied.');
   const entry = { permissions: { deniedTools: ['fail'] } };
   const own = await written({}, entry).heddle(['call', 'odd.fail']);
+  expect([all.code, own.code]).toEqual([5, 5]);
   expect(own.stderr).toContain('Change `mcpServers.odd.permissions.deniedTools` to have it back.');
   expect(own.stderr).toContain(`heddle.json:${lineOf({}, 'deniedTools', entry)}.`);
 });

@@ -34,10 +34,52 @@ describe('heddle audit', () => {
     const shown = await outputOf(here, 'audit', 'show', String(start?.callId));
     expect(shown).toContain('"path": "note.txt"');
     expect(shown.indexOf('intent')).toBeLessThan(shown.indexOf('outcome'));
-    const table = await outputOf(here, 'audit', 'search', 'phase=outcome', '--limit', '100');
+    const table = await outputOf(here, 'audit', 'search', 'phase=outcome', '--limit', '100', '--records');
     expect(table).toMatch(/^TIME +CALLER +VIA +PHASE +NAME +RESULT +CALL/);
     const unknown = await here.heddle(['audit', 'show', 'none']);
     expect([unknown.code, unknown.stdout]).toEqual([2, '']);
+  });
+
+  verifies(
+    'G11',
+    'search prints one row per call, with its arguments, cut; --records prints every record',
+    async () => {
+      const here = project({ ...note, [`${'n'.repeat(80)}.txt`]: 'long' });
+      await outputOf(here, ...read);
+      await outputOf(here, 'call', 'filesystem.fs_read_file', `path=${'n'.repeat(80)}.txt`);
+      const rowsOf = (text: string) =>
+        text
+          .trimEnd()
+          .split('\n')
+          .map((row) => row.trimEnd().split(/ {2,}/));
+      const [head, long, short, ...none] = rowsOf(await outputOf(here, 'audit', 'search'));
+      expect(head).toEqual(['TIME', 'CALLER', 'VIA', 'NAME', 'RESULT', 'ARGUMENTS', 'CALL']);
+      expect(short?.slice(2, 6)).toEqual(['cli', 'mcp__filesystem__fs_read_file', 'ok', '{"path":"note.txt"}']);
+      expect(long?.[5]).toBe(`{"path":"${'n'.repeat(51)}…`);
+      expect(none).toEqual([]);
+      const one = await here.heddle(['audit', 'search', 'name=mcp__filesystem__fs_read_file', '--limit', '1']);
+      expect([rowsOf(one.stdout).length, one.stderr]).toEqual([2, expect.stringContaining('There are more calls')]);
+      const all = rowsOf(await outputOf(here, 'audit', 'search', 'via=cli', '--records'));
+      expect(all.filter(([, , , phase]) => phase === 'intent' || phase === 'outcome').length).toBeGreaterThanOrEqual(4);
+    },
+  );
+
+  verifies('G11', 'search prints the outcome of each call, also if it matches only its beginning', async () => {
+    const here = project(note);
+    await outputOf(here, ...read);
+    await here.heddle(['call', 'filesystem.fs_read_file', 'path=missing.txt']);
+    const rows = (await outputOf(here, 'audit', 'search', 'name=mcp__filesystem__fs_read_file')).split('\n');
+    const results = rows.slice(1, 3).map((row) => row.split(/ {2,}/)[4]);
+    expect(results).toEqual(['tool-error', 'ok']);
+  });
+
+  verifies('G11', 'search prints one row per record without a call', async () => {
+    const here = project({ 'heddle.json': { mcpServers: { a: { command: 'true' }, b: { command: 'true' } } } });
+    await here.heddle(['list', 'servers', '--check']);
+    const all = await searched(here, 'name=servers.connect');
+    expect(all.map(({ callId }) => callId)).toEqual(['', '', '']);
+    const rows = (await outputOf(here, 'audit', 'search', 'name=servers.connect')).trimEnd().split('\n');
+    expect(rows).toHaveLength(1 + all.length);
   });
 
   verifies('G11', 'each search, export, head and prune leaves a record without the searched text', async () => {
@@ -66,7 +108,7 @@ describe('heddle audit', () => {
     writeFileSync(file, text);
     const elsewhere = project();
     expect(await outputOf(elsewhere, 'audit', 'verify', file)).toMatch(
-      /^4 records in \d segments with 2 checkpoints: all intact\.\n$/,
+      /^4 records in \d segments with 2 checkpoints: all intact\. Removed newest records cannot be seen .+--head`\.\n$/,
     );
     writeFileSync(file, text.replace('note.txt', 'nope.txt'));
     const edited = await elsewhere.heddle(['audit', 'verify', file]);
@@ -78,7 +120,9 @@ describe('heddle audit', () => {
     await outputOf(here, ...read);
     const head = (await outputOf(here, 'audit', 'head')).trim();
     expect(head).toMatch(/^[\w-]+ \d+ [0-9a-f]{64}$/);
-    expect(await outputOf(here, 'audit', 'verify', '--head', head)).toContain('all intact');
+    expect(await outputOf(here, 'audit', 'verify', '--head', head)).toMatch(
+      /all intact\. No record up to the kept head is missing\.\n$/,
+    );
     const { DatabaseSync } = await import('node:sqlite');
     const db = new DatabaseSync(join(here.home, 'heddle.sqlite'));
     db.exec(`DELETE FROM audit WHERE phase = 'checkpoint'`);
@@ -88,6 +132,47 @@ describe('heddle audit', () => {
     expect([cut.code, JSON.parse(cut.stdout).faults]).toEqual([1, faults]);
     expect((await here.heddle(['audit', 'verify', '--head', 'nonsense'])).code).toBe(2);
   });
+
+  verifies(
+    'G11',
+    'verify and doctor say that a cut end cannot be seen without a head, and find an emptied log',
+    async () => {
+      const here = project(note);
+      const unseen =
+        'Removed newest records cannot be seen without a head: keep one with `heddle audit head`, and pass it to `heddle audit verify --head`.';
+      const doctor = async () => {
+        const findings = JSON.parse((await here.heddle(['doctor', '--json'])).stdout) as { subject: string }[];
+        return findings.find(({ subject }) => subject === 'audit');
+      };
+      expect(await doctor()).toEqual({ level: 'ok', subject: 'audit', message: `The log is empty. ${unseen}` });
+      await outputOf(here, ...read);
+      const verified = await outputOf(here, 'audit', 'verify');
+      expect(verified).toBe(`2 records in 1 segment with 0 checkpoints: all intact. ${unseen}\n`);
+      expect(await doctor()).toMatchObject({
+        level: 'ok',
+        message: expect.stringMatching(/all intact\. Removed newest/),
+      });
+      const { DatabaseSync } = await import('node:sqlite');
+      const db = new DatabaseSync(join(here.home, 'heddle.sqlite'));
+      db.exec('DELETE FROM audit');
+      db.close();
+      expect(await doctor()).toMatchObject({
+        level: 'error',
+        message: expect.stringContaining('The log has no records, but'),
+      });
+      const emptied = await here.heddle(['audit', 'verify', '--json']);
+      const faults = [expect.objectContaining({ kind: 'emptied' })];
+      expect([emptied.code, JSON.parse(emptied.stdout)]).toEqual([
+        1,
+        expect.objectContaining({
+          records: 0,
+          end: 'unknown',
+          faults,
+          message: expect.stringMatching(/^The log is empty: 1 fault/),
+        }),
+      ]);
+    },
+  );
 
   verifies('G11', 'a gateway writes a checkpoint when it closes', async () => {
     const here = project(note);
@@ -157,9 +242,11 @@ describe('heddle audit', () => {
       'command.permissions forget mcp__demo',
       'command.remove demo',
     ]);
-    for (const { caller, detail } of acts) {
+    for (const { caller, name, detail } of acts) {
       expect(caller).toMatch(/^local:/);
-      expect(detail).toMatchObject({ outcome: 'ok', changes: [{}] });
+      const changes =
+        name === 'command.add' ? [{ secretSet: 'demo.API_TOKEN' }, { secretSet: 'demo.token' }, {}] : [{}];
+      expect(detail).toMatchObject({ outcome: 'ok', changes });
     }
     expect(JSON.stringify(acts[2]?.detail)).toContain('+ ');
     expect(JSON.stringify(all)).not.toMatch(/hunter\d/);

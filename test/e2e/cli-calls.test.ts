@@ -78,7 +78,7 @@ describe('heddle call with invalid arguments', () => {
     [
       'a timeout that is no number',
       ['odd.echo', 'message=x', '--timeout', 'soon'],
-      '--timeout has to be a whole number',
+      '--timeout has to be a duration, not soon.',
     ],
     ['input that does not fit', ['odd.echo', 'times:=1'], 'message'],
   ])('L5: names %s and a fix', async (_, args, message) => {

@@ -27,8 +27,8 @@ const EXITS: readonly (readonly [string, number, string, readonly string[], Retu
   ['input that does not fit', 2, 'INPUT_INVALID', ['odd.echo'], configured()],
   [
     'a tool that a rule hides',
-    2,
-    'NAME_UNKNOWN',
+    5,
+    'PERMISSION_DENIED',
     ['odd.fail'],
     configured({}, { permissions: { deny: ['mcp__odd__fail'] } }),
   ],
@@ -60,7 +60,7 @@ const EXITS: readonly (readonly [string, number, string, readonly string[], Retu
     'a harmless call that takes too long',
     7,
     'UPSTREAM_TIMEOUT',
-    ['odd.hang', '--timeout', '300'],
+    ['odd.hang', '--timeout', '300ms'],
     configured(HARMLESS),
   ],
   [
@@ -112,12 +112,17 @@ describe('the exit code of heddle call', () => {
     expect([reading.code, reading.stdout]).toEqual([0, 'x\n']);
   });
 
-  verifies('L4', 'is 70 when the store cannot be opened', async () => {
-    const files = project({ file: '' });
-    const { code, stderr } = await files.heddle(['call', 'filesystem.fs_list_directory'], {
-      env: { HEDDLE_HOME: join(files.folder, 'file') },
-    });
-    expect([code, stderr]).toEqual([70, expect.stringContaining('STORE_UNAVAILABLE')]);
+  verifies('L4', 'is 3 when the folder of Heddle is a file, and 70 when the store cannot be opened', async () => {
+    const files = project({ file: '', 'home/heddle.sqlite/not-a-store': '' });
+    for (const [home, exit, says] of [
+      ['file', 3, 'CONFIG_INVALID'],
+      ['home', 70, 'STORE_UNAVAILABLE'],
+    ] as const) {
+      const { code, stderr } = await files.heddle(['call', 'filesystem.fs_list_directory'], {
+        env: { HEDDLE_HOME: join(files.folder, home) },
+      });
+      expect([code, stderr]).toEqual([exit, expect.stringContaining(says)]);
+    }
   });
 
   verifies('L4', 'is 130 after Ctrl-C, and no process is left', async () => {
@@ -137,7 +142,7 @@ describe('the exit code of heddle call', () => {
 });
 
 for (const [signal, ...args] of [
-  ['SIGINT', 'list', 'servers', '--check'],
+  ['SIGINT', 'list', 'servers', '--check', '--json'], // Rows of the table are printed as the checks end.
   ['SIGTERM', 'doctor'],
   ['SIGINT', 'doctor', 'slow'],
 ] as const) {
@@ -156,7 +161,7 @@ for (const [signal, ...args] of [
         },
       });
       expect([outcome.code, outcome.stdout]).toEqual([130, '']);
-      expect(outcome.stderr).toContain('CALL_CANCELLED: The check was cancelled.');
+      expect(outcome.stderr).toMatch(/CALL_CANCELLED.*The check was cancelled\./);
     },
   );
 }

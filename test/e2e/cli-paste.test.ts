@@ -28,9 +28,9 @@ verifies(
       },
     });
     const shown = await terminal(here, ['add', json], WIDE);
-    await shown.type('X-Key looks like a secret.', 'y');
     expect(await shown.ended()).toBe(0);
     for (const line of [
+      'The secret issues.X-Key is in the secret store.',
       '`issues`: `type: "streamable-http"` becomes `type: "http"`.',
       'its host asks for `pat` (Access token); Heddle reads it from the variable `PAT`. Set it.',
       '`files`: `timeout: 60` becomes `timeoutMs: 60000`, `disabled` becomes `enabled: false`.',

@@ -15,7 +15,8 @@ verifies('L1', 'the command that `doctor` suggests allows all tools of a server,
   const { heddle, home } = risky();
   const before = await heddle(['doctor', 'browser']);
   const [, suggested = ''] =
-    /3 of 4 tools of browser ask for approval\.\n {2}fix: `heddle (.*)` allows them\./.exec(before.stdout) ?? [];
+    /3 of 4 tools of browser ask for approval\.\n {2}fix: `heddle (.*)` allows them, destructive/.exec(before.stdout) ??
+    [];
   expect(suggested).toBe('permissions allow mcp__browser');
   expect((await heddle(['call', 'browser.click'])).code).toBe(6);
 
@@ -188,7 +189,7 @@ it('names the stricter rule that the suggested command would not lift', async ()
   const { heddle } = risky({ permissions: { ask: ['mcp__browser__click'] } });
   const { stdout } = await heddle(['doctor', 'browser']);
   expect(stdout).toContain(
-    '3 of 4 tools of browser ask for approval, 1 of them by permissions.ask: mcp__browser__click.\n  fix: `heddle permissions allow mcp__browser` allows the other 2; `heddle permissions` shows',
+    '3 of 4 tools of browser ask for approval, 1 of them by permissions.ask: mcp__browser__click.\n  fix: `heddle permissions allow mcp__browser` allows the other 2, destructive and high-risk ones included; `heddle permissions` shows',
   );
   const { stderr } = await heddle(['permissions', 'allow', 'mcp__browser']);
   expect(stderr).toContain('1 of 4 tools of browser asks for approval by permissions.ask: mcp__browser__click.');
@@ -225,7 +226,8 @@ it('names a file that is not valid JSON, and does not change it', async () => {
   expect(readFileSync(file, 'utf8')).toBe('{ "permissions": ');
 });
 
-const ASKS = '3 of 4 tools of browser ask for approval.\n  fix: `heddle permissions allow mcp__browser` allows them.\n';
+const ASKS =
+  '3 of 4 tools of browser ask for approval.\n  fix: `heddle permissions allow mcp__browser` allows them, destructive and high-risk ones included.\n';
 const node = [process.execPath, join(SERVERS, 'risky-tools.mjs')];
 
 verifies(

@@ -160,3 +160,65 @@ it.each([
   expect(outcome.code).toBe(code);
   expect(outcome.stderr).toContain(says);
 });
+
+const PLACES = `policies:
+  - name: as-text
+    effect: deny
+    tools: [mcp__counter__allowed]
+    when: has(args.old) && !args.old.startsWith("/team/")
+    reason: Only the folder of the team is open.
+  - name: team-folder
+    effect: deny
+    tools: [mcp__counter__allowed]
+    when: has(args.source) && !path.inside(args.source, "/team")
+    reason: Only the folder of the team is open.
+  - name: own-hosts
+    effect: deny
+    tools: [mcp__counter__allowed]
+    when: has(args.url) && !host.is(args.url, "*.example.com")
+    reason: Pages of other hosts are not fetched.
+`;
+
+verifies('G3', 'rules on paths and hosts deny other spellings, and rules that compare text are reported', async () => {
+  const { heddle, file } = await withRules({}, PLACES);
+  const denied = [
+    'source=/team/../etc/passwd',
+    'source=/team/%2e%2e/etc/passwd',
+    'source=notes.md',
+    'url=https://api.example.com@evil.net/',
+    'url=https://evil.net/?api.example.com',
+  ];
+  for (const argument of denied) {
+    expect(await heddle(['policy', 'check', 'counter.allowed', argument]), argument).toMatchObject({ code: 5 });
+    expect(await heddle(['call', 'counter.allowed', argument]), argument).toMatchObject({ code: 5 });
+  }
+  const passed = await heddle(['policy', 'check', 'counter.allowed', 'source=/team/a', 'url=https://api.example.com/']);
+  expect(passed.code).toBe(0);
+  const warning = `${file}:5:29: \`when\` of the policy as-text may miss: it tests a path as text`;
+  expect(passed.stderr).toContain(warning);
+  expect(passed.stderr).toContain('Replace this test alone by `path.inside(args.old, "/team")`.');
+  expect((await heddle(['doctor'])).stdout).toContain(warning);
+});
+
+async function withTwo(priority: number) {
+  const { heddle, folder } = await withRules();
+  const counter = COUNTER(join(folder, 'counts'));
+  const second = { ...counter, args: [...counter.args, 'second'], priority };
+  writeFileSync(join(folder, 'heddle.json'), JSON.stringify({ mcpServers: { counter, second }, mode: 'open' }));
+  await heddle(['list', 'tools']);
+  return heddle;
+}
+
+verifies('R2', '`policy check` takes a bare name as `heddle call` does', async () => {
+  const ranked = await withTwo(1);
+  const checked = await ranked(['policy', 'check', 'allowed', '--json']);
+  expect(JSON.parse(checked.stdout)).toMatchObject({ name: 'mcp__second__allowed' });
+  expect(await ranked(['call', 'allowed'])).toMatchObject({ code: 0 });
+
+  const equal = await withTwo(0);
+  for (const command of [['policy', 'check'], ['call'], ['describe']]) {
+    const { code, stderr } = await equal([...command, 'allowed']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('counter.allowed, second.allowed');
+  }
+});

@@ -46,7 +46,7 @@ verifies('L4', 'every command ends as a process of its own with the same exit co
   const { heddle } = project({ 'heddle.json': { mcpServers: { odd: ODD } }, '.heddle/workflows/plain.yaml': PLAIN });
   await heddle(['list', 'tools']); // Makes the server known.
   const overview = (await heddle(['--help'])).stdout;
-  const names = [...overview.matchAll(/^ {2}heddle ([a-z]+) /gm)].map(([, name]) => name);
+  const names = [...overview.matchAll(/^ {2}([a-z]+) {2,}[A-Z]/gm)].map(([, name]) => name);
   expect([...Object.keys(LINES), ...RUNNING].sort()).toEqual(['status', ...names].sort());
   const here: Record<string, Outcome> = {};
   const apart: Record<string, Outcome> = {};

@@ -62,7 +62,7 @@ verifies(
     const up = await at.up();
     const connected = await at.heddle(['connect', 'cursor', '--url', '--yes']);
     expect(connected.stdout).toContain(`Connected: Cursor uses ${up.url}.`);
-    expect(connected.stdout).toContain('Its key is connect-cursor (role user)');
+    expect(connected.stdout).toContain('Its key is connect-cursor (role user, with a person: you).');
     expect(connected.stderr).toContain(`Other users of this machine can read ${path(CURSOR)}, which has a key now.`);
     expect(connected.stderr).toContain(`\`chmod 600 ${path(CURSOR)}\` changes that.`);
     const { url, headers } = writtenEntry('cursor', bytes(CURSOR)) as {

@@ -152,7 +152,8 @@ for (const [kind, entryOf] of Object.entries(SERVERS_BY_KIND)) {
       expect((await none.call('demo.book')).isError).toBe(true);
       expect((await none.call('demo.where')).isError).toBe(true);
       const some = await opened(await entryOf(), { onElicitation: () => ({ action: 'cancel' }), onRoots: () => [] });
-      expect(resultOf(await some.call('demo.capabilities'))).toEqual({ elicitation: { form: {}, url: {} }, roots: {} });
+      const declared = { elicitation: { form: {}, url: {} }, roots: { listChanged: true } };
+      expect(resultOf(await some.call('demo.capabilities'))).toEqual(declared);
       expect((await some.call('demo.write')).isError).toBe(true);
     });
 

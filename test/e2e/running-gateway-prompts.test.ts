@@ -50,13 +50,22 @@ describe('at a terminal, through a running gateway', () => {
     const one = stateful({ ask: ['mcp__state'] });
     await one.up();
     const approved = await terminal(one, ['call', 'state.count']);
-    await approved.type('Run it? [y/N]', 'y');
+    await approved.type('Run it? [y/', 'y');
     expect(await approved.ended()).toBe(0);
     const declined = await terminal(one, ['call', 'state.count']);
-    await declined.type('Run it? [y/N]', 'n');
+    await declined.type('Run it? [y/', 'n');
     expect(await declined.ended()).toBe(5);
     const again = await one.heddle(['call', 'state.count', '--yes']);
     expect(again.stdout).toBe('2\n');
+  });
+
+  verifies('L7', 'the user also approves later calls with the same arguments', async () => {
+    const one = stateful({ ask: ['mcp__state'] });
+    await one.up();
+    const approved = await terminal(one, ['call', 'state.count']);
+    await approved.type('Run it? [y/a', 'a');
+    expect(await approved.ended()).toBe(0);
+    expect((await one.heddle(['call', 'state.count'])).stdout).toBe('2\n');
   });
 
   verifies('L7', 'Ctrl-C cancels the call at the server', async () => {

@@ -38,7 +38,7 @@ verifies('G6', 'on a terminal asks a person about an added word', async () => {
     call('key=Enter'),
     { rows: 40, cols: 120 },
   );
-  await shown.type('[y/N]', 'y');
+  await shown.type('Run it? [y/', 'y');
   expect(await shown.ended()).toBe(0);
   expect(shown.screen()).toContain('key is named after “key”');
   expect(shown.screen()).toContain('Enter');

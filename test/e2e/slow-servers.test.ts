@@ -72,7 +72,12 @@ verifies('L3', 'JSON output has the failed servers and the reasons', async () =>
   const { code, stdout, stderr } = await heddle(['list', 'tools', '--json']);
   expect([code, missingIn(stdout)]).toEqual([
     0,
-    [{ kind: 'missing', server: 'gone', state: 'failed', reason: expect.any(String), fix: expect.any(String) }],
+    [
+      {
+        ...{ kind: 'missing', server: 'gone', state: 'failed', failedAgoMs: expect.any(Number) },
+        ...{ reason: expect.any(String), fix: expect.any(String) },
+      },
+    ],
   ]);
   expect(stderr).toContain('gone failed: ');
   const one = await heddle(['list', 'tools', '--server', 'filesystem', '--json']);

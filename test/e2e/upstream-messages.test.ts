@@ -11,8 +11,16 @@ const dying = (name: string) => ({
 });
 
 for (const [name, reason, fix] of [
-  ['node-thrown.txt', 'Its stderr: TypeError [ERR_INVALID_ARG_TYPE]: The "path" argument must be', 'by hand'],
-  ['python-traceback.txt', "Its stderr: ModuleNotFoundError: No module named 'mcp_server_weather'", 'by hand'],
+  [
+    'node-thrown.txt',
+    'Its stderr: TypeError [ERR_INVALID_ARG_TYPE]: The "path" argument must be',
+    'Correct what its stderr names',
+  ],
+  [
+    'python-traceback.txt',
+    "Its stderr: ModuleNotFoundError: No module named 'mcp_server_weather'",
+    'Install mcp_server_weather',
+  ],
   ['npm-404.txt', 'Its stderr: npm error 404 Not Found', 'Check the name of the package in its command.'],
   ['uvx-unknown.txt', 'Its stderr: × No solution found', 'Check the name of the package in its command.'],
   ['node-refused.txt', 'Error: connect ECONNREFUSED', 'Check that a server runs at 127.0.0.1:5432.'],
@@ -28,10 +36,69 @@ for (const [name, reason, fix] of [
   });
 }
 
+verifies('L5', 'quotes the line that names a variable, says where to set it, and shows no secret', async () => {
+  const script = 'echo "key sk-abcdef1234567890 ignored" >&2; echo "FOO_API_KEY is not set" >&2; exit 1';
+  const needy = { command: 'sh', args: ['-c', script] };
+  const { heddle } = project({
+    'heddle.json': { mcpServers: { needy, given: { ...needy, env: { FOO_API_KEY: 'x' } } } },
+  });
+  const { stderr } = await heddle(['call', 'needy.any']);
+  expect(stderr).toContain('Its stderr: FOO_API_KEY is not set\n');
+  expect(stderr).toContain('fix: Set FOO_API_KEY in `env` of needy: ');
+  expect(stderr).toContain('heddle secret set needy.FOO_API_KEY');
+  expect(stderr).not.toContain('sk-abcdef');
+  expect((await heddle(['call', 'given.any'])).stderr).toContain('fix: Correct FOO_API_KEY in `env` of given.');
+  const shell = await heddle(['call', 'needy.any'], { env: { FOO_API_KEY: 'set-here' } });
+  expect(shell.stderr).toContain('fix: Add `"FOO_API_KEY": "${FOO_API_KEY}"` to `env` of needy');
+});
+
+for (const [kind, printed] of [
+  ['a greeting', 'Listening on http://localhost:3000 token=abcdef123456'],
+  ['a JSON log', '{"level":"info","token":"abcdef123456"}'],
+] as const) {
+  verifies('L5', `quotes the first line of stdout that is no message: ${kind}`, async () => {
+    const chatty = {
+      ...{ command: 'sh', args: ['-c', 'echo "$0"; exec cat >/dev/null', printed] },
+      connectTimeoutMs: 1000,
+    };
+    const { heddle } = project({ 'heddle.json': { mcpServers: { chatty } } });
+    const { stderr } = await heddle(['call', 'chatty.any']);
+    expect(stderr).toContain(`It printed 1 line on stdout that is not MCP: “${printed.slice(0, 20)}`);
+    expect(stderr).toContain('fix: Start chatty in its stdio mode');
+    expect(stderr).not.toMatch(/abcdef123456|connectTimeoutMs/);
+  });
+}
+
+verifies('L5', 'the doctor never recommends itself', async () => {
+  const server = await listen((request, response) => {
+    const status = Number(request.url?.slice(1)) || 500;
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":"Bearer abcdef123456"}');
+  });
+  onTestFinished(() => server.close());
+  const { origin } = new URL(server.url);
+  const refusing = { command: process.execPath, args: ['-e', REFUSES] };
+  const entries = [400, 403, 404, 500, 503].map((status) => [`http${status}`, { url: `${origin}/${status}` }] as const);
+  const mcpServers: Record<string, object> = { ...Object.fromEntries(entries), refusing };
+  const { heddle } = project({ 'heddle.json': { mcpServers } });
+  for (const name of Object.keys(mcpServers)) {
+    const { stdout } = await heddle(['doctor', name]);
+    expect(stdout, name).toMatch(/✗ server .*\n {2}fix: /);
+    expect(stdout, name).not.toMatch(/heddle doctor|abcdef123456/);
+  }
+});
+
+// Answers each request with an error.
+const REFUSES = `
+  require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id } = JSON.parse(line);
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'no seat' } }));
+  });
+`;
+
 verifies('L5', 'gives no routine output of npm as the reason', async () => {
   const { heddle } = project({ 'heddle.json': { mcpServers: { dying: dying('npm-notice-only.txt') } } });
   const { stderr } = await heddle(['call', 'dying.any']);
-  expect(stderr).toContain('dying ended before it was ready: it exited with code 1.\n');
+  expect(stderr).toContain('it exited with code 1. It printed nothing that says why.\n');
 });
 
 verifies('L5', 'names an HTML page with its title, on a terminal', async () => {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -34,6 +36,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** Opens a receiver of new approvals. With a webhook each gateway keeps requests open for `keepOpenMs`. */
+async function webhook() {
+  const server = createHttpServer((_request, response) => response.writeHead(204).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/`, secret: 'matrix' };
+}
+
 /** The location of the store; SQLite in the home folder if undefined. */
 async function locationOf(dialect: string): Promise<string | undefined> {
   if (dialect === 'sqlite') return undefined;
@@ -46,6 +56,8 @@ const apiKey = (name: string, role: string) => ({
   ...{ name, roles: [role] },
   sha256: createHash('sha256').update(keyOf(name)).digest('hex'),
 });
+
+const personKey = (name: string) => ({ ...apiKey(name, 'user'), person: true });
 
 /** A running gateway, and a call of each front end that waits for its approval. */
 async function open(dialect: string, tool: End) {
@@ -60,6 +72,7 @@ async function open(dialect: string, tool: End) {
     approvals: {
       timeoutMs: LONG_MS,
       keepOpenMs: LONG_MS,
+      webhook: await webhook(),
       rules: [
         {
           name: 'short',
@@ -69,7 +82,7 @@ async function open(dialect: string, tool: End) {
         },
       ],
     },
-    gateway: { apiKeys: [...rows.map(({ key }) => apiKey(key, 'user')), apiKey('ops', 'approver')] },
+    gateway: { apiKeys: [...rows.map(({ key }) => personKey(key)), apiKey('ops', 'approver')] },
   };
   const own = project({ 'heddle.json': config });
   const port = ['--port', String(await freePort())];

@@ -1,4 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { HeddleError } from '../../src/core/errors.ts';
 import { openHeddle } from '../../src/index.ts';
 import { MEASURES } from '../limits.ts';
@@ -76,7 +78,10 @@ export function rowsOf(end: End, dialect: string): readonly Row[] {
 
 function endpointOf(transport: Endpoint['transport'], key: string, { own, running }: MatrixGateway): Endpoint {
   if (transport === 'stdio') {
-    return { transport, command: process.execPath, args: [BIN, 'serve', '--stdio'], cwd: own.folder, env: own.env };
+    const file = join(own.home, `${key}.key`);
+    writeFileSync(file, keyOf(key));
+    const args = [BIN, 'serve', '--stdio', '--host-key', file];
+    return { transport, command: process.execPath, args, cwd: own.folder, env: own.env };
   }
   const url = transport === 'sse' ? running.url.replace('/mcp', '/sse') : running.url;
   return { transport, url, token: keyOf(key) };

@@ -6,7 +6,7 @@ import type { Approval } from '../../core/records/approval.ts';
 import { approvalToDecide } from './approval-to-decide.ts';
 
 const stages = [{ approvers: ['key:ops', 'role:owner'], need: 1 }];
-const pending = { id: 'ap_1', status: 'pending', stages } as unknown as Approval;
+const pending = { id: 'ap_1', status: 'pending', stages, decisions: [], requestedBy: 'key:ci' } as unknown as Approval;
 const finding = (found: Partial<Approval>) => ({ get: async () => ({ ...pending, ...found }) });
 const owner: Caller = { id: 'local:ada', roles: ['owner'], via: 'cli' };
 

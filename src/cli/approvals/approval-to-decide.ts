@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Approval } from '../../core/records/approval.ts';
+import { refusedApprover } from '../../core/refused-approver.ts';
 import type { Approvals } from '../../heddle.ts';
 
 /** Finds the approval that a caller wants to approve. Throws PERMISSION_DENIED before a user reads and confirms it. */
@@ -9,11 +10,7 @@ export async function approvalToDecide(approvals: Pick<Approvals, 'get'>, by: Ca
     throw isHidden(thrown, by) ? onlyOwn(by, id) : thrown;
   });
   if (approval.decidable !== false) return approval;
-  const approvers = [...new Set(approval.stages.flatMap((stage) => stage.approvers))];
-  throw new HeddleError('PERMISSION_DENIED', `${by.id} may not decide about the approval ${approval.id}.`, {
-    fix: `Ask ${approvers.join(' or ')} to decide.`,
-    details: { approval: approval.id },
-  });
+  throw refusedApprover(approval, by);
 }
 
 const DECIDERS = ['owner', 'approver', 'auditor'];

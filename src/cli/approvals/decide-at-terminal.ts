@@ -7,6 +7,8 @@ import { formContent } from './form-content.ts';
 export interface ApprovalAtTerminal {
   readonly approvals: CommandHeddle['approvals'];
   readonly by: Caller;
+  /** True if the caller has agreed to the steps beforehand, with `--yes`. */
+  readonly yes?: boolean | undefined;
   /** The time to wait for a decision elsewhere; undefined to ask the user here. */
   readonly waitMs?: number | undefined;
   /** False if the user may not be asked, with `--json`. */
@@ -16,13 +18,19 @@ export interface ApprovalAtTerminal {
 }
 
 /**
- * Settles an approval that a run waits for: waits for an approver elsewhere, or shows the approval and asks the user.
+ * Settles an approval that a run waits for: approves it because of `--yes`, waits for an approver elsewhere, or shows the approval and asks the user.
  * Returns false if it is still pending. Leaving the prompt throws CALL_CANCELLED.
  */
 export async function decideAtTerminal(id: string, site: ApprovalAtTerminal, signal: AbortSignal): Promise<boolean> {
-  const { approvals, by, waitMs, mayAsk, aside } = site;
+  const { approvals, by, yes, waitMs, mayAsk, aside } = site;
   const approval = await approvals.get(by, id);
   if (approval.status !== 'pending') return true;
+  if (yes) {
+    const { approveBeforehand } = await import('./approve-beforehand.ts');
+    const reason = await approveBeforehand(approvals, by, approval);
+    if (reason === undefined) return true;
+    await aside(async () => notice(`--yes does not approve ${id}: ${reason}.`));
+  }
   if (waitMs !== undefined) {
     const { waitAtMost } = await import('./wait-at-most.ts');
     const settled = await aside(() => {
@@ -40,16 +48,11 @@ export async function decideAtTerminal(id: string, site: ApprovalAtTerminal, sig
 /** Shows the approval, and decides as the user says. */
 async function askUser(approval: Approval, { approvals, by }: ApprovalAtTerminal, signal: AbortSignal): Promise<void> {
   const { id } = approval;
-  const [{ askNo }, { showWhole }, { approvalText }] = await Promise.all([
-    import('../input/ask.ts'),
-    import('../print/show-whole.ts'),
-    import('./print-approval.ts'),
-  ]);
-  const isApproved =
-    (await showWhole(approvalText(approval, process.stderr), signal)) && (await askNo('Approve it?', signal));
-  if (!isApproved) await approvals.decide(by, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
+  const { askVerdict } = await import('./ask-verdict.ts');
+  const verdict = await askVerdict(approval, { question: 'Approve it?', signal });
+  if (!verdict) await approvals.decide(by, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
   else {
     const content = await formContent(approval, undefined, signal);
-    await approvals.decide(by, id, { verdict: 'approve', ...(content && { content }) });
+    await approvals.decide(by, id, { verdict: 'approve', ...verdict, ...(content && { content }) });
   }
 }

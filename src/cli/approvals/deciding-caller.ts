@@ -1,13 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Caller } from '../../core/call.ts';
-import { HeddleError } from '../../core/errors.ts';
 import type { Access } from '../../heddle.ts';
-import type { Input, Option } from '../command.ts';
-import { textSources } from '../input/read-source.ts';
+import { type Input, KEY_VARIABLE, type Option } from '../command.ts';
 import { localCaller } from '../local-caller.ts';
-
-/** The variable with the API key of an approver. */
-const KEY_VARIABLE = 'HEDDLE_KEY';
+import { readGivenKey, unknownApiKey } from '../remote/given-key.ts';
 
 /** The option names a file: arguments of a process are visible to other users. */
 export const KEY_OPTION: Option = {
@@ -28,16 +24,10 @@ export async function decidingCaller(
   input: Input,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<DecidingCaller> {
-  const file = input.text('key');
-  const written = file === undefined ? env[KEY_VARIABLE] : await textSources().read(file);
-  const key = written?.trim() ?? '';
-  if (key === '' && file === undefined) return { by: localCaller(), hasKey: false };
-  const known = await access.keyOf(hash('sha256', key));
-  if (!known) {
-    throw new HeddleError('PERMISSION_DENIED', 'The API key is unknown or revoked.', {
-      fix: `Check ${file === undefined ? KEY_VARIABLE : 'the file of --key'}; \`heddle key create NAME --role approver\` makes a key.`,
-    });
-  }
+  const key = await readGivenKey(input, env);
+  if (!key) return { by: localCaller(), hasKey: false };
+  const known = await access.keyOf(hash('sha256', key.text));
+  if (!known) throw unknownApiKey(key, ' --role approver');
   const { name, roles, profile } = known;
   return { by: { id: `key:${name}`, roles, via: 'cli', ...(profile !== undefined && { profile }) }, hasKey: true };
 }

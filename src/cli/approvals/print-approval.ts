@@ -1,6 +1,8 @@
+import { callerName } from '../../core/call/caller.ts';
 import { approvalRows, durationText } from '../../core/call/describe-approval.ts';
 import type { Approval, ApprovalVerdict, StandingApproval } from '../../core/records/approval.ts';
 import { cutText } from '../../core/text/cut-text.ts';
+import { previewJson } from '../../core/text/preview-json.ts';
 import { following, indented } from '../print/escape-control.ts';
 import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 
@@ -28,13 +30,17 @@ export function printApprovalTable(approvals: readonly Approval[], now = Date.no
       },
       { title: 'NAME', of: ({ subject }) => subject.name },
       { title: 'RISK', of: ({ subject }) => subject.riskLevel },
-      { title: 'REQUESTED BY', of: ({ requestedBy }) => requestedBy },
+      { title: 'REQUESTED BY', of: ({ requestedBy: id, agent }) => callerName({ id, agent }) },
       { title: 'NEEDS', of: neededOf },
-      { title: 'ARGUMENTS', of: ({ subject }) => cutText(JSON.stringify(subject.arguments), MAX_ARGUMENTS_CHARS) },
+      { title: 'ARGUMENTS', of: ({ subject }) => shownArguments(subject) },
     ],
     approvals,
   );
 }
+
+/** Cut arguments are JSON text already. */
+const shownArguments = ({ arguments: sent, isCut }: Approval['subject']): string =>
+  isCut && typeof sent === 'string' ? cutText(sent, MAX_ARGUMENTS_CHARS) : previewJson(sent, MAX_ARGUMENTS_CHARS);
 
 /** Returns the approvers of the first stage that lacks decisions. */
 function neededOf({ stages, decisions, status }: Approval): string {
@@ -48,7 +54,10 @@ function neededOf({ stages, decisions, status }: Approval): string {
 const STANDING: readonly PrintedColumn<StandingApproval>[] = [
   { title: 'STANDING', of: ({ id }) => id },
   { title: 'TOOL', of: ({ tool }) => tool },
-  { title: 'CALLER', of: ({ caller = 'all' }) => caller },
+  {
+    title: 'CALLER',
+    of: ({ caller: id = 'all', agent }) => callerName(agent === undefined ? { id } : { id: 'library', agent }),
+  },
   { title: 'ARGUMENTS', of: argumentsOf, optional: true },
   { title: 'ENDS', of: endOf, optional: true },
   { title: 'USES LEFT', of: ({ usesLeft }) => (usesLeft === undefined ? '' : String(usesLeft)), optional: true },
@@ -59,6 +68,8 @@ const STANDING: readonly PrintedColumn<StandingApproval>[] = [
 export const printStanding = (standing: readonly StandingApproval[]): void => printColumns(STANDING, standing);
 
 function argumentsOf(standing: StandingApproval): string {
+  const { exactly } = standing;
+  if (exactly !== undefined) return `exactly ${previewJson(exactly, MAX_ARGUMENTS_CHARS)}`;
   return Object.entries(standing.arguments)
     .map(([path, glob]) => `${path}=${glob}`)
     .join(' ');

@@ -57,14 +57,11 @@ function interrupted(
 
 /** Shows the whole approval and asks the user. Throws APPROVAL_REJECTED for a no; then the approval is rejected. */
 async function approveHere({ id }: PendingApproval, { approvals, call }: WaitingCall): Promise<void> {
-  const [{ askNo }, { showWhole }, { approvalText }] = await Promise.all([
-    import('../input/ask.ts'),
-    import('../print/show-whole.ts'),
-    import('./print-approval.ts'),
-  ]);
+  const { askVerdict } = await import('./ask-verdict.ts');
   const { caller, name, signal } = call;
-  const approval = await approvals.get(caller, id);
-  if ((await showWhole(approvalText(approval, process.stderr), signal)) && (await askNo('Run it?', signal))) return;
+  const verdict = await askVerdict(await approvals.get(caller, id), { question: 'Run it?', signal });
+  if (verdict?.standing) await approvals.decide(caller, id, { verdict: 'approve', ...verdict });
+  if (verdict) return;
   await approvals.decide(caller, id, { verdict: 'reject', note: 'The user said no at the terminal.' });
   throw new HeddleError('APPROVAL_REJECTED', `You said no, so ${name} was not called.`, {
     fix: 'Change the call, or wait 10 minutes to be asked about the same call again.',

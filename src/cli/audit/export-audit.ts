@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
 import type { AuditEntry } from '../../core/records/audit-entry.ts';
+import { counted, isOrAre } from '../../core/text/counted.ts';
 import { escapeJson } from '../../core/text/visible-text.ts';
 import type { AuditApi } from '../../heddle.ts';
 import type { Input } from '../command.ts';
@@ -35,7 +36,7 @@ export async function exportAudit(audit: AuditApi, words: readonly string[], inp
   }
   if (file !== undefined) {
     await Promise.race([new Promise<void>((resolve) => out.end(() => resolve())), failed]);
-    notice(`${count} records are in ${file}. ${adviceFor(format, file)}`);
+    notice(`${counted(count, 'record')} ${isOrAre(count)} in ${file}. ${adviceFor(format, file)}`);
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 import { parseHead } from '../../core/audit-head.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { AuditHead, AuditVerification } from '../../core/records/audit-entry.ts';
+import { counted, isOrAre } from '../../core/text/counted.ts';
 import type { AuditApi } from '../../heddle.ts';
 import type { Input } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
@@ -23,16 +24,14 @@ export async function verifyAudit(audit: AuditApi, words: readonly string[], inp
   return found.faultCount === 0 ? 0 : 1;
 }
 
-function printVerification({ records, segments, checkpoints, from, faults, faultCount }: AuditVerification): void {
-  for (const { kind, segment, sequence, message } of faults) print(`${kind}  ${segment} ${sequence}  ${message}`);
-  if (faultCount > faults.length) notice(`${faultCount - faults.length} more faults are not shown.`);
+function printVerification({ from, faults, faultCount, message }: AuditVerification): void {
+  for (const fault of faults) print(`${fault.kind}  ${fault.segment} ${fault.sequence}  ${fault.message}`);
+  const more = faultCount - faults.length;
+  if (more > 0) notice(`${counted(more, 'more fault')} ${isOrAre(more)} not shown.`);
   if (from) notice(`Older records were pruned: the verification starts at record ${from.sequence} of ${from.segment}.`);
-  const what = `${counted(records, 'record')} in ${counted(segments, 'segment')} with ${counted(checkpoints, 'checkpoint')}`;
-  if (faultCount === 0) print(`${what}: all intact.`);
-  else notice(`${what}: ${counted(faultCount, 'fault')}. The log was changed: compare it with a backup.`);
+  if (faultCount === 0) print(message);
+  else notice(message);
 }
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function readHead(text: string | undefined): AuditHead | undefined {
   if (text === undefined) return undefined;

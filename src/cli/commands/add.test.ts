@@ -36,6 +36,7 @@ verifies('C2', 'derives a name if none is given, makes it unique, and prints it'
   expect(JSON.parse(ran.stdout)).toEqual({
     added: ['example-2'],
     scope: 'project',
+    secrets: [],
     file: desk.path('project/heddle.json'),
     changed: true,
   });
@@ -194,9 +195,9 @@ it('shows the diff with --dry-run, and writes nothing', async () => {
   const desk = await deskWith({ 'project/heddle.json': before });
   const text = await desk.read('project/heddle.json');
   const words = ['add', 'new', '--env', `TOKEN=${SECRET}`, '--dry-run', '--', 'y'];
-  const plain = await desk.heddle(words);
+  const plain = await desk.heddle([...words.slice(0, 4), '--plain', ...words.slice(4)]);
   expect(plain.stdout).toContain('+    "new": {');
-  const moved = await desk.heddle([...words.slice(0, 4), '--secret', ...words.slice(4)]);
+  const moved = await desk.heddle(words);
   expect(moved.stdout).toContain('+        "TOKEN": "${secret:new.TOKEN}"');
   const asJson = await desk.heddle([...words.slice(0, 4), '--json', ...words.slice(4)]);
   expect(JSON.parse(asJson.stdout)).toMatchObject({ changed: true, diff: expect.stringContaining('+    "new": {') });
@@ -209,13 +210,12 @@ it('shows the diff with --dry-run, and writes nothing', async () => {
   expect(await readdir(desk.path('home'))).toEqual([]);
 });
 
-verifies('C9', 'moves secrets to the store with --secret, and the file names them', async () => {
+verifies('C9', 'moves secrets to the store, and the file names them', async () => {
   const desk = await deskWith();
   const ran = await desk.heddle([
     'add',
     'a',
     'https://h.example/',
-    '--secret',
     '--header',
     `Authorization: Bearer ${SECRET}`,
     '--header',
@@ -231,12 +231,13 @@ verifies('C9', 'moves secrets to the store with --secret, and the file names the
   expect((await desk.heddle(['secret', 'list'])).stdout).toContain('a.Authorization');
 });
 
-it('without a terminal, warns of a secret that goes into the file as plain text', async () => {
+it('warns of a secret that --plain keeps in the file as plain text', async () => {
   const desk = await deskWith();
   const key = 'ghp_0123456789abcdefghij';
-  const ran = await desk.heddle(['add', 'a', '--env', `CREDENTIALS=${key}`, '--env', 'REF_TOKEN=${TOKEN}', '--', 'x']);
+  const variables = ['--env', `CREDENTIALS=${key}`, '--env', 'REF_TOKEN=${TOKEN}'];
+  const ran = await desk.heddle(['add', 'a', '--plain', ...variables, '--', 'x']);
   expect(ran.code).toBe(0);
-  expect(ran.stderr).toContain('CREDENTIALS looks like a secret');
+  expect(ran.stderr).toContain('env.CREDENTIALS of a looks like a secret');
   expect(ran.stderr).not.toContain('REF_TOKEN looks');
   expect(ran.stderr).toContain('TOKEN is not set here; a starts only where it is.');
   expect(ran.stdout + ran.stderr).not.toContain(key);

@@ -12,8 +12,9 @@ import { changeFile, DRY_RUN_OPTION, requireJson } from '../edit/change-file.ts'
 import { CHECK_OPTIONS, checkAdded } from '../edit/check-added.ts';
 import { uniqueName } from '../edit/derive-name.ts';
 import { placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { noticeBlocked, requireOwnServers } from '../edit/managed-servers.ts';
 import { meantAdd } from '../edit/meant-add.ts';
-import { settleSecrets } from '../edit/move-secrets.ts';
+import { PLAIN_OPTION, settleSecrets } from '../edit/move-secrets.ts';
 import { type NamedServer, type NewServer, readNewServers } from '../edit/new-servers.ts';
 import { type ApprovedServer, noticeApprovals, noticeHelpers, noticeReplaced } from '../edit/notice-effects.ts';
 import { OAUTH_OPTIONS } from '../edit/oauth-options.ts';
@@ -30,7 +31,7 @@ const OPTIONS: Command['options'] = {
   env: { type: 'string', value: 'NAME=VALUE', multiple: true, help: 'Variable of the program; may be repeated' },
   header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
   ...OAUTH_OPTIONS,
-  secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
+  plain: PLAIN_OPTION,
   force: { type: 'boolean', help: 'Replace a server of the same name' },
   ...CHECK_OPTIONS,
   'dry-run': DRY_RUN_OPTION,
@@ -46,7 +47,7 @@ export const add: Command = {
     `heddle add '{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"]}}}' --dry-run`,
     'pbpaste | heddle add -',
     'heddle add https://example.com/mcp --client-id ID --client-secret --callback-port 8080',
-    'heddle add github --secret --env GITHUB_TOKEN=… -- npx -y server-github',
+    'heddle add github --env GITHUB_TOKEN=… -- npx -y server-github',
   ],
   maxPositionals: Number.POSITIVE_INFINITY,
   options: OPTIONS,
@@ -56,6 +57,7 @@ export const add: Command = {
     const scope = readScope(input);
     const { servers: given, notes } = await readNewServers(input);
     const config = await readConfig();
+    requireOwnServers(config, given.map(shownName), 'added');
     const target = await targetFor(placesOf(config), scope);
     const text = await readTextFile(target.file);
     const servers = named(given, config, text);
@@ -67,13 +69,13 @@ export const add: Command = {
 
     const place = edited(target, input.flag('force'));
     place(requireJson(target.file, text), servers); // Throws before any secret is stored.
-    const settled = await settleSecrets(servers, target.file, input);
+    const { servers: settled, secrets } = await settleSecrets(servers, target.file, input);
     const names = settled.map(({ name }) => name);
     const { after } = await changeFile(
       {
         file: target.file,
         edit: (before) => place(before, settled),
-        report: { added: names, scope: target.scope },
+        report: { added: names, scope: target.scope, secrets },
         summary: `Added ${names.join(', ')} to ${target.file} (${target.scope}).`,
       },
       input,
@@ -86,6 +88,8 @@ export const add: Command = {
     return 0;
   },
 };
+
+const shownName = ({ name, derivedName }: NewServer) => name ?? derivedName;
 
 function named(given: readonly NewServer[], { servers }: Config, text: string): readonly ApprovedServer[] {
   const taken = new Set([...servers.keys(), ...(text.trim() === '' ? [] : writtenNames(text))]);
@@ -141,11 +145,12 @@ function edited({ file, schema }: EditTarget, force: boolean) {
   };
 }
 
-/** Prints a notice for each name that a file with precedence has, too. */
+/** Prints a notice for each name that the organisation blocks, or that a file with precedence has, too. */
 async function noticeShadows(names: readonly string[], { file }: EditTarget): Promise<void> {
-  const { servers } = await readConfig();
+  const config = await readConfig();
+  noticeBlocked(config, names);
   for (const name of names) {
-    const at = servers.get(name)?.at;
+    const at = config.servers.get(name)?.at;
     if (at && at.file !== file) notice(`${name} is also in ${at.file}:${at.line}, which wins over ${file}.`);
   }
 }

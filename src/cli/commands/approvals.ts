@@ -27,7 +27,6 @@ const ENDED: Partial<Record<ApprovalStatus, string>> = {
   used: 'was used',
 };
 const MAX_LISTED = 10_000;
-const DEFAULT_LISTED = 100;
 
 /** The command as it was typed, and the caller that it acts for. */
 interface Site extends DecidingCaller {
@@ -68,6 +67,7 @@ export const manageApprovals: Command = {
   options: {
     status: { type: 'string', value: 'STATUS', help: `list: ${STATUSES.join(', ')} (default: pending)` },
     limit: { type: 'string', value: 'N', help: 'list: at most so many, newest first (default: 100)' },
+    cursor: { type: 'string', value: 'CURSOR', help: 'list: go on behind an earlier list, which prints it' },
     note: { type: 'string', value: 'TEXT', help: 'approve, reject: a note for the requester; reject requires it' },
     content: { type: 'string', value: 'JSON', help: 'approve: the content of the form of a workflow step' },
     ...STANDING_OPTIONS,
@@ -93,18 +93,18 @@ async function list({ approvals, words, input, by }: Site): Promise<number> {
   if (words.length > 0) throw new HeddleError('USAGE_INVALID', '`heddle approvals list` takes no id; `show` does.');
   const status = readStatus(input.text('status') ?? 'pending');
   const limit = readNumber('limit', input.text('limit'), MAX_LISTED);
-  const found = await approvals.list(by, { status, ...(limit !== undefined && { limit }) });
-  if (input.flag('json')) printJson(found);
-  else if (found.length === 0) notice(status === 'all' ? 'There is no approval.' : `No approval is ${status}.`);
-  else printApprovalTable(found);
-  if (found.length === (limit ?? DEFAULT_LISTED)) await noticeMore(approvals.count(by, { status }), found.length);
+  const cursor = input.text('cursor');
+  const { items, next } = await approvals.page(by, {
+    ...{ status, ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) },
+  });
+  if (input.flag('json')) printJson(items);
+  else if (items.length === 0) notice(status === 'all' ? 'There is no approval.' : `No approval is ${status}.`);
+  else printApprovalTable(items);
+  if (next === undefined) return 0;
+  const total = await approvals.count(by, { status });
+  const page = cursor === undefined ? `the newest ${items.length} of ${total}` : `${items.length} of ${total}`;
+  notice(`These are ${page}. List the next with --cursor ${next}.`);
   return 0;
-}
-
-/** Says how many approvals there are if the list does not have all. */
-async function noticeMore(counting: Promise<number>, listed: number): Promise<void> {
-  const total = await counting;
-  if (total > listed) notice(`These are the newest ${listed} of ${total}. List more with --limit ${MAX_LISTED}.`);
 }
 
 async function show({ approvals, words, input, by }: Site): Promise<number> {
@@ -123,21 +123,23 @@ async function approve(site: Site): Promise<number> {
   const note = input.text('note');
   const approval = await approvalToDecide(approvals, by, idOf(words, 'approve'));
   // A settled approval needs no question: deciding it fails, and names the decider.
-  if (!hasKey && approval.status === 'pending') await confirm(approval, standing !== undefined);
+  const asks = !hasKey && approval.status === 'pending';
+  const chosen = asks ? await confirm(approval, standing !== undefined) : {};
   const content = await formContent(approval, input.text('content'));
   return decide(site, approval, {
     verdict: 'approve',
     ...(content && { content }),
     ...(note !== undefined && { note }),
+    ...chosen,
     ...(standing && { standing }),
   });
 }
 
 /** Shows the whole approval and asks the user. Throws PERMISSION_DENIED without a terminal, CALL_CANCELLED for a no. */
-async function confirm(approval: Approval, isStanding: boolean): Promise<void> {
-  const [{ askNo, canAsk }, { showWhole }] = await Promise.all([
+async function confirm(approval: Approval, isStanding: boolean): Promise<Pick<ApprovalVerdict, 'standing'>> {
+  const [{ canAsk }, { askVerdict }] = await Promise.all([
     import('../input/ask.ts'),
-    import('../print/show-whole.ts'),
+    import('../approvals/ask-verdict.ts'),
   ]);
   if (!canAsk()) {
     throw new HeddleError('PERMISSION_DENIED', 'Approving needs a terminal or the API key of an approver.', {
@@ -145,7 +147,8 @@ async function confirm(approval: Approval, isStanding: boolean): Promise<void> {
     });
   }
   const question = isStanding ? 'Approve it, and later calls like it?' : 'Approve it?';
-  if ((await showWhole(approvalText(approval, process.stderr))) && (await askNo(question))) return;
+  const verdict = await askVerdict(approval, { question, offersStanding: !isStanding });
+  if (verdict) return verdict;
   throw new HeddleError('CALL_CANCELLED', `You said no, so ${approval.id} stays pending.`, {
     fix: `Reject it with \`heddle approvals reject ${approval.id} --note …\`.`,
   });

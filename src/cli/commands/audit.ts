@@ -1,10 +1,11 @@
 import { formatHead } from '../../core/audit-head.ts';
 import { HeddleError } from '../../core/errors.ts';
-import type { AuditEntry } from '../../core/records/audit-entry.ts';
+import type { AuditEntry, AuditSearch } from '../../core/records/audit-entry.ts';
 import type { AuditApi } from '../../heddle.ts';
 import { QUERY_OPTIONS, readQuery } from '../audit/audit-query.ts';
+import { findCalls } from '../audit/audited-calls.ts';
 import { exportAudit } from '../audit/export-audit.ts';
-import { printRecord, printRecords } from '../audit/print-records.ts';
+import { printCalls, printRecord, printRecords } from '../audit/print-records.ts';
 import { verifyAudit } from '../audit/verify-audit.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, readNumber, TRUST_OPTION } from '../command.ts';
 import { askNo, canAsk } from '../input/ask.ts';
@@ -48,7 +49,8 @@ export const manageAudit: Command = {
   maxPositionals: Number.POSITIVE_INFINITY,
   options: {
     ...QUERY_OPTIONS,
-    limit: { type: 'string', value: 'N', help: `Show at most N records (default: ${DEFAULT_LIMIT})` },
+    limit: { type: 'string', value: 'N', help: `Show at most N calls or records (default: ${DEFAULT_LIMIT})` },
+    records: { type: 'boolean', help: 'Show every record instead of one row per call, as --json does' },
     format: { type: 'string', value: 'FORMAT', help: 'The format of an export: jsonl (default) or csv' },
     output: { type: 'string', value: 'FILE', help: 'Write the export to this file' },
     head: { type: 'string', value: 'LINE', help: 'A line of `heddle audit head` that was kept elsewhere' },
@@ -73,13 +75,30 @@ export const manageAudit: Command = {
 
 async function search(audit: AuditApi, words: readonly string[], input: Input): Promise<number> {
   const limit = readNumber('limit', input.text('limit'), MAX_LIMIT) ?? DEFAULT_LIMIT;
-  const records = await collect(audit, { ...readQuery(words, input), limit: limit + 1 });
-  const shown = records.slice(0, limit);
+  const query = readQuery(words, input);
+  const isByRecord = input.flag('records') || input.flag('json');
+  const noun = isByRecord ? 'records' : 'calls';
+  const hasMore = isByRecord
+    ? await showRecords(audit, { ...query, limit: limit + 1 }, input)
+    : await showCalls(audit, query, limit);
+  if (hasMore) notice(`There are more ${noun}; --limit ${limit * 10} shows more of them.`);
+  return 0;
+}
+
+async function showCalls(audit: AuditApi, query: AuditSearch, limit: number): Promise<boolean> {
+  const { calls, hasMore } = await findCalls(audit, query, limit);
+  if (calls.length === 0) notice('No record matches.');
+  else printCalls(calls);
+  return hasMore;
+}
+
+async function showRecords(audit: AuditApi, query: AuditSearch & { readonly limit: number }, input: Input) {
+  const records = await collect(audit, query);
+  const shown = records.slice(0, query.limit - 1);
   if (input.flag('json')) printJson(shown);
   else if (shown.length === 0) notice('No record matches.');
   else printRecords(shown);
-  if (records.length > limit) notice(`There are more records; --limit ${limit * 10} shows more of them.`);
-  return 0;
+  return records.length > shown.length;
 }
 
 async function show(audit: AuditApi, words: readonly string[], input: Input): Promise<number> {

@@ -4,7 +4,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { homeFolder } from '../../files/home-folder.ts';
 import { serveInProcess } from '../../gateway/transports/serve-in-process.ts';
 import type { Command, Input } from '../command.ts';
-import { untilAbandoned, untilInterrupted } from '../input/interrupt.ts';
+import { noticeUnread, untilAbandoned, untilInterrupted } from '../input/interrupt.ts';
 import { notice } from '../print/print-line.ts';
 
 export const builtin: Command = {
@@ -31,6 +31,7 @@ export const builtin: Command = {
     config: { type: 'string', value: 'FILE', help: 'Take the connections of this configuration file' },
   },
   maxPositionals: Number.POSITIVE_INFINITY,
+  hasNoCaller: true,
   async run(input) {
     const [name, ...rest] = input.positionals;
     if (name === 'filesystem') await serveFiles(input, rest);
@@ -79,7 +80,7 @@ async function serveDatabases(input: Input, words: readonly string[]): Promise<v
 async function serveOnStdio(serve: Parameters<typeof serveInProcess>[0]): Promise<void> {
   const { stdin, stdout } = process;
   const signal = AbortSignal.any([untilInterrupted(), untilAbandoned(stdin)]);
-  await serveInProcess(serve, { input: stdin, output: stdout }, signal);
+  await serveInProcess(serve, { input: stdin, output: stdout, report: noticeUnread }, signal);
 }
 
 function unknownBuiltin(name: string | undefined): HeddleError {

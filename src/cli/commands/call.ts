@@ -8,6 +8,7 @@ import { headersOf } from '../input/read-pairs.ts';
 import { type NamedWords, splitName, wholeName } from '../input/target-name.ts';
 import { localCaller } from '../local-caller.ts';
 import { printResult } from '../print/print-result.ts';
+import { isKeyGiven } from '../remote/given-key.ts';
 import { ARGS_OPTION, bindTyped, RUN_OPTIONS, runAtTerminal, runOptions, terminalCall } from '../terminal-call.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 
@@ -49,7 +50,8 @@ export const call: Command = {
       .catch(async (thrown) => {
         const error = HeddleError.from(thrown);
         // A server given on the command line has no entry that a sign-in could belong to.
-        if (error.code !== 'AUTH_NEEDED' || server) throw error;
+        // The sign-in of a user at the terminal is not that of a key.
+        if (error.code !== 'AUTH_NEEDED' || server || isKeyGiven(input)) throw error;
         const { retryAfterSignIn } = await import('../auth/retry-after-sign-in.ts');
         return retryAfterSignIn(input, error, operate);
       })

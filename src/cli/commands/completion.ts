@@ -14,6 +14,7 @@ export const completion: Command = {
   ],
   maxPositionals: 1,
   options: {},
+  hasNoCaller: true,
   async run({ positionals: [word = ''] }) {
     const shell = SHELLS.find((name) => name === word);
     if (shell === undefined) {

@@ -9,7 +9,9 @@ import { hostTarget } from '../connect/host-file.ts';
 import { showHosts } from '../connect/show-hosts.ts';
 import { undoConnect } from '../connect/undo-connect.ts';
 import { DRY_RUN_OPTION } from '../edit/change-file.ts';
+import { CHECK_OPTIONS } from '../edit/check-added.ts';
 import { placesOf } from '../edit/edit-scope.ts';
+import { PLAIN_OPTION } from '../edit/move-secrets.ts';
 import { readHost } from '../input/choose-host.ts';
 
 export const connect: Command = {
@@ -26,7 +28,9 @@ export const connect: Command = {
     url: { type: 'boolean', help: 'Write the URL of the gateway and an API key, instead of `heddle serve --stdio`' },
     'no-import': { type: 'boolean', help: 'Do not import the host’s servers into Heddle' },
     'keep-servers': { type: 'boolean', help: 'Leave the host’s servers enabled there' },
-    yes: { type: 'boolean', help: 'Do it without asking: import, disable, write' },
+    plain: PLAIN_OPTION,
+    yes: { type: 'boolean', help: 'Do it without asking: import, disable, write; allow no tools' },
+    ...CHECK_OPTIONS,
     undo: { type: 'boolean', help: 'Put the host’s file back as it was' },
     'dry-run': DRY_RUN_OPTION,
     json: JSON_OPTION,

@@ -1,14 +1,17 @@
 import colors from 'picocolors';
 import type { Caller, Target } from '../../core/call.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
+import { counted } from '../../core/text/counted.ts';
+import { cutAndEscapeBreaks, cutText } from '../../core/text/cut-text.ts';
 import { oneLine, quoteName } from '../../core/text/visible-text.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
-import { cutToWidth } from '../print/escape-control.ts';
+import { cutToWidth, MAX_PRINTED_CHARS } from '../print/escape-control.ts';
 import { callName } from '../print/function-signature.ts';
 import { whileStarting } from '../print/missing-servers.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, printStatement } from '../print/print-line.ts';
 import { stateOf } from '../print/state-label.ts';
+import { visibleServers } from '../remote/visible-servers.ts';
 import { listCatalogEntries } from './list-catalog.ts';
 
 /** A server and its tools, for `heddle describe <server>`. */
@@ -23,7 +26,7 @@ export async function serverNamed(
   by: Caller,
   name: string,
 ): Promise<DescribedServer | undefined> {
-  const statusOf = async () => (await heddle.servers.list(by)).find((one) => one.name === name);
+  const statusOf = async () => (await visibleServers(heddle, by))?.find((one) => one.name === name);
   if ((await statusOf()) === undefined) return undefined;
   const tools = await whileStarting(heddle, by, () => listCatalogEntries(heddle, by, { server: name }));
   const known = await listCatalogEntries(heddle, by, { waitMs: 0 });
@@ -39,14 +42,15 @@ export function printServer({ status, tools }: DescribedServer, asJson: boolean)
     printJson({ kind: 'server', ...status, tools: tools.map(toRow) });
     return;
   }
-  const also = [`${tools.length} tools`, `${resources} resources`, `${prompts} prompts`].join(', ');
+  const also = [counted(tools.length, 'tool'), counted(resources, 'resource'), counted(prompts, 'prompt')].join(', ');
   const title = oneLine(`a server: ${transport}, scope ${scope}, ${stateOf(status)}`);
   process.stdout.write(`${colors.bold(oneLine(name))}\n${title}\n${oneLine(also)}\n`);
   if (reason) printStatement({ start: '', message: reason, fix }, process.stdout);
   const width = tools.reduce((widest, tool) => Math.max(widest, tool.name.length), 0);
   if (tools.length > 0) process.stdout.write('\n');
   for (const { name: tool, description } of tools.map(toRow)) {
-    const line = `  ${oneLine(tool).padEnd(width)}  ${oneLine(description.split('\n')[0] ?? '')}`.trimEnd();
+    const [about = ''] = cutText(description, MAX_PRINTED_CHARS).split('\n');
+    const line = `  ${oneLine(tool).padEnd(width)}  ${cutAndEscapeBreaks(about, MAX_PRINTED_CHARS)}`.trimEnd();
     process.stdout.write(`${cutToWidth(line, (process.stdout.columns ?? Number.POSITIVE_INFINITY) - 1)}\n`);
   }
   const [first] = tools;

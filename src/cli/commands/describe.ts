@@ -2,7 +2,14 @@ import { HeddleError } from '../../core/errors.ts';
 import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
-import { catalogOptions, findMissing, NO_WAIT_OPTION, printMissing, whileStarting } from '../print/missing-servers.ts';
+import {
+  catalogOptions,
+  FRESH_OPTION,
+  findMissing,
+  NO_WAIT_OPTION,
+  printMissing,
+  whileStarting,
+} from '../print/missing-servers.ts';
 import { printJson } from '../print/print-json.ts';
 import { printFileProblems } from '../print/print-problems.ts';
 import { printTarget } from '../print/print-target.ts';
@@ -16,6 +23,7 @@ export const describe: Command = {
   maxPositionals: 1,
   options: {
     'no-wait': NO_WAIT_OPTION,
+    fresh: FRESH_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     ...GATEWAY_OPTIONS,
@@ -34,6 +42,9 @@ export const describe: Command = {
       if (known) return known;
       return whileStarting(heddle, by, () => heddle.catalog.describe(by, name, signal)).catch(async (thrown) => {
         if (HeddleError.from(thrown).code === 'NAME_UNKNOWN') {
+          const { deniedToOwner, withRuleLocation } = await import('./explain-call-error.ts');
+          const denied = await deniedToOwner(heddle, by, name);
+          if (denied) throw withRuleLocation(denied, heddle.configuration(by));
           const missing = await findMissing(heddle, by);
           // Without --no-wait a server that is still pending was not needed to look the name up.
           printMissing(missing.filter(({ state }) => state !== 'pending' || input.flag('no-wait')));
@@ -45,8 +56,9 @@ export const describe: Command = {
       printServer(target, input.flag('json'));
       return 0;
     }
-    const { publicName, kind, servers, definition, facts, flags, invalid, digest } = target;
-    if (input.flag('json')) printJson({ name: publicName, kind, servers, facts, flags, invalid, digest, definition });
+    const { publicName, kind, servers, definition, facts, flags, invalid, uncheckedPatterns, digest } = target;
+    const shown = { name: publicName, kind, servers, facts, flags, invalid, uncheckedPatterns, digest, definition };
+    if (input.flag('json')) printJson(shown);
     else printTarget(target);
     return 0;
   },

@@ -1,9 +1,11 @@
 import colors from 'picocolors';
+import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { ApprovalCount } from '../../core/records/approval-count.ts';
 import type { Finding } from '../../core/records/finding.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { CONFIG_OPTION, type Command, JSON_OPTION, TRUST_OPTION } from '../command.ts';
+import { hostFindings } from '../connect/host-summaries.ts';
 import { requireUninterrupted, untilInterrupted } from '../input/interrupt.ts';
 import { localCaller } from '../local-caller.ts';
 import { approvalsOf, describeApprovals } from '../print/print-approvals.ts';
@@ -37,9 +39,10 @@ export const doctor: Command = {
       const approvals = counts.map((count) => approvalFinding(count, input.text('config')));
       return [...found, ...approvals, ...(server === undefined ? await workflowFindings(heddle, by) : [])];
     });
-    if (input.flag('json')) printJson(findings);
+    const all = server === undefined ? [...findings, ...(await hostFindings(await readConfig()))] : findings;
+    if (input.flag('json')) printJson(all);
     else {
-      for (const { level, subject, message, fix } of findings) {
+      for (const { level, subject, message, fix } of all) {
         const start = `${MARKS[level]} ${colors.bold(oneLine(subject))}: `;
         printStatement(
           { start, message, fix: level === 'ok' && subject !== APPROVALS ? undefined : fix },
@@ -47,7 +50,7 @@ export const doctor: Command = {
         );
       }
     }
-    return findings.some(({ level }) => level === 'error') ? 1 : 0;
+    return all.some(({ level }) => level === 'error') ? 1 : 0;
   },
 };
 

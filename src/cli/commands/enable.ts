@@ -5,6 +5,7 @@ import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { changeFile, DRY_RUN_OPTION } from '../edit/change-file.ts';
 import { oneName, placesOf, readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
 import { explainUnknown } from '../edit/explain-unknown.ts';
+import { noticeWithoutForce, requireOwnServers } from '../edit/managed-servers.ts';
 
 const SWITCH_OPTIONS: Command['options'] = { scope: SCOPE_OPTION, 'dry-run': DRY_RUN_OPTION, json: JSON_OPTION };
 
@@ -32,6 +33,7 @@ async function switchServer(input: Input, enabled: boolean): Promise<number> {
   const name = oneName(input, `server to ${verb}`);
   const config = await readConfig();
   const { file, scope } = await explainUnknown(config, name, scopeDefining(placesOf(config), name, readScope(input)));
+  if (enabled) requireOwnServers(config, [name], 'enabled');
   await changeFile(
     {
       file,
@@ -41,5 +43,6 @@ async function switchServer(input: Input, enabled: boolean): Promise<number> {
     },
     input,
   );
+  noticeWithoutForce(config, name);
   return 0;
 }

@@ -1,10 +1,11 @@
 import type { Config, SourceLocation } from '../../config/config.ts';
-import type { Call, TargetKind } from '../../core/call.ts';
+import type { Call, Caller, TargetKind } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { quoteName } from '../../core/text/visible-text.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
 import type { AdHocServer } from '../input/ad-hoc-server.ts';
+import { unlessForbidden, visibleServers } from '../remote/visible-servers.ts';
 
 /** Adapts the fix of an error to a call that was typed on the command line. */
 export function advised(error: HeddleError, server: AdHocServer | undefined): HeddleError {
@@ -58,7 +59,13 @@ const asTyped = (fix: string): string =>
   fix
     .replace(/^Check that `url` of \S+ is/, 'Check that this is')
     .replace(/`url` of [^\s.;]+|its `url`/g, 'the address')
-    .replace(/`command` of [^\s,]+/, 'the command');
+    .replace(/^Set (.+) in `env` of .*$/, 'Add `env $1=…` before the command, or `heddle add` the server with `--env`.')
+    .replace(
+      /^Add `"(\w+)": .*$/,
+      'Add `env $1="$$$1"` before the command: servers get no other variables of this shell.',
+    )
+    .replace(/^(Check|Correct)\b.*`(?:command|args)`.* of .*$/, 'Correct the command as its documentation says.')
+    .replace(/`command` of [^\s,]+|`(?:args|env)` of [^\s:.]+/g, 'the command');
 
 /** The open Heddle, and the ad-hoc server of the call. */
 export interface CallSite {
@@ -85,6 +92,23 @@ async function unknownAt(
   return reworded(error, { message, fix: guess === undefined ? all : `Did you mean ${quoteName(guess)}?` });
 }
 
+/** Returns the error for a tool that a rule hides, if the caller is the owner. For others it does not exist. */
+export async function deniedToOwner(
+  heddle: Pick<CommandHeddle, 'catalog'>,
+  caller: Caller,
+  name: string,
+): Promise<HeddleError | undefined> {
+  const hidden = await unlessForbidden(heddle.catalog.hiddenBy(caller, name));
+  if (!hidden) return undefined;
+  const { rule, reason } = hidden;
+  const [key = rule, pattern] = rule.split(': ');
+  const fix = pattern === undefined ? `Change \`${key}\`` : `Take ${pattern} out of \`${key}\``;
+  return new HeddleError('PERMISSION_DENIED', `${name} is hidden. ${reason}`, {
+    fix: `${fix} to have it back.`,
+    details: { rule },
+  });
+}
+
 /**
  * Explains NAME_UNKNOWN to the owner: the name is hidden by a rule, belongs to a server, or does not exist.
  * Other callers never learn that a hidden name exists.
@@ -92,22 +116,13 @@ async function unknownAt(
 export async function explained(error: HeddleError, call: Call, { heddle, server }: CallSite): Promise<HeddleError> {
   if (error.code !== 'NAME_UNKNOWN') return error;
   const { caller, name } = call;
-  const hidden = await heddle.catalog.hiddenBy(caller, name);
-  if (hidden) {
-    const { rule, reason } = hidden;
-    const [key = rule, pattern] = rule.split(': ');
-    const fix = pattern === undefined ? `Change \`${key}\`` : `Take ${pattern} out of \`${key}\``;
-    return reworded(error, {
-      message: `${name} is hidden. ${reason}`,
-      fix: `${fix} to have it back.`,
-      details: { rule },
-    });
-  }
+  const denied = await deniedToOwner(heddle, caller, name);
+  if (denied) return denied;
   if (server) return unknownAt(server, error, { call, heddle });
   const other = await heddle.catalog.describe(caller, name, call.signal).catch(() => undefined);
   if (other && other.kind !== call.kind) return reworded(error, otherKind(name, other.kind));
-  const servers = await heddle.servers.list(caller);
-  if (!servers.some((server) => server.name === name)) return error;
+  const servers = await visibleServers(heddle, caller);
+  if (!servers?.some((server) => server.name === name)) return error;
   const command = call.kind === 'prompt' ? 'prompt' : 'call';
   return reworded(error, {
     message: `${name} is a server, not a ${call.kind}.`,

@@ -12,7 +12,7 @@ import { homeFolder } from '../../files/home-folder.ts';
 import { noteAct } from '../acts.ts';
 import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
-import { findInlineSecrets } from '../edit/inline-secrets.ts';
+import { findInlineSecrets, findMixedSecrets } from '../edit/inline-secrets.ts';
 import { problemError } from '../edit/problem-error.ts';
 import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
@@ -176,8 +176,9 @@ function printNotes(notes: readonly string[]): void {
 
 function warnOfSecrets(servers: HostServers, file: string): void {
   for (const [name, entry] of Object.entries(servers)) {
-    for (const { field, key } of findInlineSecrets(name, entry)) {
-      notice(`warning: ${field}.${key} of ${name} looks like a secret; it goes into ${file} as it is.`);
+    const keys = findInlineSecrets(name, entry).map(({ key }) => key);
+    for (const key of [...keys, ...findMixedSecrets(entry)]) {
+      notice(`warning: ${key} of ${name} looks like a secret; it goes into ${file} as it is.`);
     }
   }
 }

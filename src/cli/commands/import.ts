@@ -11,6 +11,8 @@ import { type Command, type Input, JSON_OPTION } from '../command.ts';
 import { CHECK_OPTIONS } from '../edit/check-added.ts';
 import { compareServer } from '../edit/compare-server.ts';
 import { readScope, SCOPE_OPTION } from '../edit/edit-scope.ts';
+import { takeOverHint } from '../edit/managed-servers.ts';
+import { PLAIN_OPTION } from '../edit/move-secrets.ts';
 import { type Candidate, takeImports } from '../edit/take-imports.ts';
 import { filesOf, readHost, requireNames } from '../input/choose-host.ts';
 import { printJson } from '../print/print-json.ts';
@@ -32,8 +34,9 @@ export const importServers: Command = {
       help: 'Where to write: user, project or local; without it, where the host has the server',
     },
     force: { type: 'boolean', help: 'Replace servers that are there under the same name' },
-    secret: { type: 'boolean', help: 'Move secrets into the secret store without asking' },
+    plain: PLAIN_OPTION,
     ...CHECK_OPTIONS,
+    yes: { type: 'boolean', help: 'Ask nothing, and allow no tools' },
     file: { type: 'string', value: 'FILE', help: 'Read this file of the host and no other' },
     json: JSON_OPTION,
   },
@@ -56,11 +59,11 @@ export const importServers: Command = {
     const wanted = candidates.filter(({ name }) => names.length === 0 || names.includes(name));
     const report = { files: found.map((one) => describeFile(one, candidates)) };
 
-    if (host === undefined && !input.flag('write')) return overview(found, candidates, report, input);
+    if (host === undefined && !input.flag('write')) return overview(found, candidates, { config, report, input });
     if (!input.flag('json')) showServers(wanted, host);
     printNotes(found, input);
     if (wanted.length > 0) await takeImports(wanted, { config, scope, report, input });
-    else if (input.flag('json')) printJson({ ...report, changes: [], changed: false, notImported: [] });
+    else if (input.flag('json')) printJson({ ...report, changes: [], changed: false, notImported: [], approvals: [] });
     return wanted.length === 0 && hasErrors(found) ? ERRORS.CONFIG_INVALID.exit : 0;
   },
 };
@@ -87,8 +90,7 @@ function describeFile(found: ImportableFile, candidates: readonly Candidate[]) {
 function overview(
   found: readonly ImportableFile[],
   candidates: readonly Candidate[],
-  report: object,
-  input: Input,
+  { config, report, input }: { readonly config: Config; readonly report: object; readonly input: Input },
 ): number {
   if (input.flag('json')) {
     printJson(report);
@@ -112,7 +114,7 @@ function overview(
     const live = new Set(candidates.filter(({ isLive }) => isLive).map(({ found: { file } }) => file));
     process.stdout.write('\n');
     if (live.size > 0) print(`Heddle reads these files itself, so they need no import: ${[...live].join(', ')}.`);
-    print('Nothing was changed. One host in full: heddle import <host>. To take over: --write');
+    print(`Nothing was changed. One host in full: heddle import <host>. ${takeOverHint(config)}`);
   }
   printProblems(found.flatMap(({ problems }) => problems));
   return 0;

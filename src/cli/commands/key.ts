@@ -17,10 +17,11 @@ type Verb = keyof typeof VERBS;
 
 export const key: Command = {
   summary: 'Make, list or revoke API keys of the gateway. A key is shown once; only its SHA-256 is stored.',
-  usage: 'heddle key create NAME [--role R]… [--profile P] | heddle key list | heddle key revoke NAME',
+  usage: 'heddle key create NAME [--role R]… [--profile P] [--person] | heddle key list | heddle key revoke NAME',
   examples: [
     'heddle key create ci',
     'heddle key create desk --role user --role approver --profile support',
+    'heddle key create laptop --person',
     'heddle key list --json',
     'heddle key revoke ci',
   ],
@@ -33,6 +34,7 @@ export const key: Command = {
       help: 'What it may do: user (the default), approver, auditor, operator or owner; may be repeated',
     },
     profile: { type: 'string', value: 'PROFILE', help: 'Let it open this profile and nothing else' },
+    person: { type: 'boolean', help: 'A person uses it, and may approve calls in the form of the client' },
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     json: JSON_OPTION,
@@ -53,12 +55,16 @@ async function create(access: Access, words: readonly string[], input: Input): P
   const wanted = input.texts('role');
   const roles = wanted.length === 0 ? ['user' as const] : ROLES.filter((role) => wanted.map(toRole).includes(role));
   const profile = input.text('profile');
-  const made = await access.createKey(localCaller(), { name, roles, ...(profile !== undefined && { profile }) });
-  if (input.flag('json')) printJson({ name, key: made, roles, profile });
+  const person = input.flag('person');
+  const limits = { ...(profile !== undefined && { profile }), ...(person && { person }) };
+  const made = await access.createKey(localCaller(), { name, roles, ...limits });
+  if (input.flag('json')) printJson({ name, key: made, roles, profile, person });
   else {
     print(made);
     const limit = profile === undefined ? '' : `; profile ${profile}`;
-    notice(`This is the key ${name} (${roles.join(', ')}${limit}). It is not shown again.`);
+    notice(
+      `This is the key ${name} (${roles.join(', ')}${limit}${person ? '; with a person' : ''}). It is not shown again.`,
+    );
     notice('Clients send it as `Authorization: Bearer …`.');
   }
   return 0;
@@ -67,18 +73,19 @@ async function create(access: Access, words: readonly string[], input: Input): P
 async function list(access: Access, words: readonly string[], input: Input): Promise<number> {
   if (words.length > 0) throw new HeddleError('USAGE_INVALID', '`heddle key list` takes no name.');
   const keys = await access.keys(localCaller());
-  const shown = keys.map(({ name, roles, profile, createdAt, from }) => {
+  const shown = keys.map(({ name, roles, profile, person = false, createdAt, from }) => {
     const created = createdAt === undefined ? undefined : new Date(createdAt).toISOString();
-    return { name, roles, profile, created, from };
+    return { name, roles, profile, person, created, from };
   });
   if (input.flag('json')) printJson(shown);
   else {
     printTable(
-      ['KEY', 'ROLES', 'PROFILE', 'CREATED', 'IN'],
-      shown.map(({ name, roles, profile = '', created = '', from }) => [
+      ['KEY', 'ROLES', 'PROFILE', 'PERSON', 'CREATED', 'IN'],
+      shown.map(({ name, roles, profile = '', person, created = '', from }) => [
         name,
         roles.join(', '),
         profile,
+        person ? 'yes' : 'no',
         created,
         from,
       ]),

@@ -16,6 +16,7 @@ import { type PrintedColumn, printColumns } from '../print/print-columns.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
+import { visibleServers } from '../remote/visible-servers.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 import { advised } from './explain-call-error.ts';
 
@@ -102,8 +103,8 @@ async function readFilter(
 ): Promise<Pick<ListQuery, 'server' | 'category'>> {
   const server = input.text('server');
   const category = input.text('category');
-  const names = (await heddle.servers.list(by)).map(({ name }) => name);
-  if (server !== undefined && !names.includes(server)) throw unknown('server', server, names);
+  const names = (await visibleServers(heddle, by))?.map(({ name }) => name);
+  if (server !== undefined && names && !names.includes(server)) throw unknown('server', server, names);
   return { ...(server !== undefined && { server }), ...(category !== undefined && { category }) };
 }
 

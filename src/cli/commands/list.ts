@@ -2,11 +2,11 @@ import { readConfig } from '../../config/read-config.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
-import { NO_WAIT_OPTION } from '../print/missing-servers.ts';
+import { FRESH_OPTION, NO_WAIT_OPTION } from '../print/missing-servers.ts';
 import { listCatalog, listCategories } from './list-catalog.ts';
 import { listServers } from './list-servers.ts';
 
-const OWN_OPTIONS = ['check', 'server', 'category', 'header', 'no-wait', 'signatures'] as const;
+const OWN_OPTIONS = ['check', 'server', 'category', 'header', 'no-wait', 'fresh', 'signatures'] as const;
 
 interface List {
   readonly run: (input: Input) => Promise<number>;
@@ -16,16 +16,16 @@ interface List {
 
 const inCatalog = (kind: Parameters<typeof listCatalog>[0]): List => ({
   run: (input) => listCatalog(kind, input),
-  takes: ['server', 'category', 'header', 'no-wait'],
+  takes: ['server', 'category', 'header', 'no-wait', 'fresh'],
 });
 
 const LISTS: Readonly<Record<string, List>> = {
-  servers: { run: listServers, takes: ['check'] },
-  tools: { ...inCatalog('tool'), takes: ['server', 'category', 'header', 'no-wait', 'signatures'] },
+  servers: { run: listServers, takes: ['check', 'fresh'] },
+  tools: { ...inCatalog('tool'), takes: ['server', 'category', 'header', 'no-wait', 'fresh', 'signatures'] },
   resources: inCatalog('resource'),
   templates: inCatalog('template'),
   prompts: inCatalog('prompt'),
-  categories: { run: listCategories, takes: ['no-wait'] },
+  categories: { run: listCategories, takes: ['no-wait', 'fresh'] },
   workflows: { run: async (input) => (await import('./list-workflows.ts')).listWorkflows(input), takes: [] },
 };
 
@@ -42,7 +42,7 @@ const PLURALS: Readonly<Record<string, string>> = {
 export const list: Command = {
   summary: 'List servers (starts none), or what they have (starts only servers never seen before).',
   usage:
-    'heddle list [servers] [--check] | heddle list tools|resources|templates|prompts [--server S | <url> | -- <command …>] [--category C] [--no-wait] | heddle list categories [--no-wait] | heddle list workflows',
+    'heddle list [servers] [--check [--fresh]] | heddle list tools|resources|templates|prompts [--server S | <url> | -- <command …>] [--category C] [--no-wait | --fresh] | heddle list categories [--no-wait | --fresh] | heddle list workflows',
   examples: [
     'heddle list tools',
     'heddle list tools --server github --category issues --json',
@@ -53,12 +53,16 @@ export const list: Command = {
   ],
   maxPositionals: 2,
   options: {
-    check: { type: 'boolean', help: 'Connect every server first; exits with 1 if one does not work' },
+    check: {
+      type: 'boolean',
+      help: 'Connect every server at once, print each as it is checked; exits with 1 if one does not work',
+    },
     server: { type: 'string', value: 'NAME', help: 'Only what this server has' },
     category: { type: 'string', value: 'NAME', help: 'Only what is in this category' },
     header: { type: 'string', value: "'NAME: VALUE'", multiple: true, help: 'Sent to the URL; may be repeated' },
     signatures: { type: 'boolean', help: 'Show each tool as a function with the types of its arguments' },
     'no-wait': NO_WAIT_OPTION,
+    fresh: FRESH_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     ...GATEWAY_OPTIONS,

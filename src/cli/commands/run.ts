@@ -45,7 +45,10 @@ export const runWorkflowCommand: Command = {
     'dry-run': { type: 'boolean', help: 'Show the plan, permissions and estimates; call no tool' },
     detach: { type: 'boolean', help: 'Print the id of the run and do not wait for it' },
     timeout: { type: 'string', value: 'TIME', help: 'End the run after this time, such as 90s or 2h' },
-    yes: { type: 'boolean', help: 'Agree beforehand when the workflow needs approval; its steps ask all the same' },
+    yes: {
+      type: 'boolean',
+      help: 'Agree beforehand to the workflow and to the steps that you alone may approve; not with --detach',
+    },
     'wait-approval': {
       type: 'string',
       value: 'TIME',
@@ -140,10 +143,9 @@ async function act(heddle: CommandHeddle, { by, input, workflow, word, bound }: 
   // Before an approval is requested or a step has run.
   const invalid = lintError(await heddle.workflows.lint(by, workflow, signal), word);
   if (invalid) throw invalid;
-  const site: RunSite = { heddle, by, json, waitMs: durationOf(input, 'wait-approval') };
+  const site: RunSite = { heddle, by, json, yes: input.flag('yes'), waitMs: durationOf(input, 'wait-approval') };
   const options = { ...(timeoutMs !== undefined && { timeoutMs }), ...(input.flag('detach') && { detach: true }) };
-  const approved = input.flag('yes') ? 'self' : undefined;
-  const wanted: RunToStart = { workflow, input: bound, options, approved, signal };
+  const wanted: RunToStart = { workflow, input: bound, options, signal };
   if (!options.detach) return runWorkflow(site, wanted);
   const begun = await startAtTerminal(site, wanted);
   if (json) printJson(begun);

@@ -19,6 +19,7 @@ import { localCaller } from '../local-caller.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
 import { printFileProblems } from '../print/print-problems.ts';
+import { isKeyGiven } from '../remote/given-key.ts';
 import { printEvents, printRun, printRuns } from '../runs/print-run.ts';
 import { followToEnd } from '../runs/run-at-terminal.ts';
 import { runsCommand } from '../runs/runs-command.ts';
@@ -100,7 +101,7 @@ export const runs: Command = {
     if (!verb || input.rest !== undefined) throw unknownVerb('runs', word, Object.keys(VERBS));
     const by = localCaller();
     const act = (heddle: CommandHeddle) => verb.act({ heddle, by, words, input });
-    if (verb.executes) return withRunningHeddle(input, runOptions(input), act);
+    if (verb.executes || isKeyGiven(input)) return withRunningHeddle(input, runOptions(input), act);
     // The others read and write the store alone, so no server is started.
     const options = { ...openOptions(input), autoConnect: false, onProblems: printFileProblems };
     return withHeddle(options, (heddle) => act(localCommandHeddle(heddle)));

@@ -4,6 +4,7 @@ import { CONFIG_OPTION, type Command, GATEWAY_OPTIONS, JSON_OPTION, readNumber, 
 import { localCaller } from '../local-caller.ts';
 import {
   catalogOptions,
+  FRESH_OPTION,
   findMissing,
   missingRows,
   NO_WAIT_OPTION,
@@ -37,6 +38,7 @@ export const search: Command = {
   options: {
     limit: { type: 'string', value: 'N', help: `How many to show at most (default: ${DEFAULT_LIMIT})` },
     'no-wait': NO_WAIT_OPTION,
+    fresh: FRESH_OPTION,
     config: CONFIG_OPTION,
     'trust-project': TRUST_OPTION,
     ...GATEWAY_OPTIONS,

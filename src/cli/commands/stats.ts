@@ -1,6 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { BudgetStatus } from '../../core/records/budget.ts';
-import type { CallStats } from '../../core/records/call-stats.ts';
+import { type CallStats, failedCalls } from '../../core/records/call-stats.ts';
 import type { Metrics } from '../../core/records/metrics.ts';
 import { CONFIG_OPTION, type Command, type Input, JSON_OPTION, TRUST_OPTION } from '../command.ts';
 import { readDuration } from '../input/read-duration.ts';
@@ -18,7 +18,7 @@ interface ServerStats extends CallStats {
 }
 
 export const stats: Command = {
-  summary: 'Show how calls have ended, per tool and per server. OK is the share that ended without an error code.',
+  summary: 'Show how calls have ended, per tool and per server. OK is the share without an error code or tool-error.',
   usage: 'heddle stats [--since 7d | --budgets]',
   examples: ['heddle stats', 'heddle stats --since 24h --json', 'heddle stats --budgets'],
   options: {
@@ -95,7 +95,9 @@ const ERRORS: PrintedColumn<CallStats> = {
 const NOW: PrintedColumn<ServerStats> = {
   title: 'NOW',
   of: ({ live }) =>
-    live && live.totalCalls > 0 ? `${percent(live.successRate)} ok, ${formatMs(live.avgLatencyMs)}` : '',
+    live && live.totalCalls > 0
+      ? `${percent(1 - failedCalls(live) / live.totalCalls)} ok, ${formatMs(live.avgLatencyMs)}`
+      : '',
   optional: true,
 };
 

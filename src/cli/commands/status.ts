@@ -1,5 +1,5 @@
 import colors from 'picocolors';
-import type { CallStats } from '../../core/records/call-stats.ts';
+import { type CallStats, failedCalls } from '../../core/records/call-stats.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { VERSION } from '../../core/version.ts';
@@ -57,5 +57,5 @@ const named = (server: ServerStatus) => {
 
 function summary(stats: readonly CallStats[]): string {
   const sum = (pick: (one: CallStats) => number) => stats.reduce((total, one) => total + pick(one), 0);
-  return `${sum((one) => one.totalCalls)} in the last 24 hours, ${sum((one) => one.errorCount + one.toolErrors)} failed`;
+  return `${sum((one) => one.totalCalls)} in the last 24 hours, ${sum(failedCalls)} failed`;
 }

@@ -6,8 +6,8 @@ import { consoleApi } from '../../console/api.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { quoteCommand } from '../../core/text/visible-text.ts';
 import { homeFolder } from '../../files/home-folder.ts';
-import { authenticator, hasOwnerToken } from '../../gateway/auth/authenticate.ts';
-import { commandProofOf, isSameProof } from '../../gateway/auth/gateway-proof.ts';
+import { authenticator } from '../../gateway/auth/authenticate.ts';
+import { commandCaller } from '../../gateway/auth/command-caller.ts';
 import { gatewayToken } from '../../gateway/auth/gateway-token.ts';
 import { stateSecrets } from '../../gateway/continuations/state-secrets.ts';
 import { DRAIN_MS } from '../../gateway/in-flight.ts';
@@ -55,6 +55,7 @@ export const up: Command = {
     'trust-project': TRUST_OPTION,
     json: { type: 'boolean', help: 'When ready, print one line of JSON: url, token, pid' },
   },
+  hasNoCaller: true,
   async run(input) {
     const signal = untilInterrupted();
     const heddle = await openHeddle({
@@ -86,11 +87,11 @@ async function serveUntil(signal: AbortSignal, heddle: Heddle, input: Input): Pr
     authenticate: authenticator({ token, access: heddle.access }),
     profile,
     api: consoleApi(heddle, {
-      caller: localCaller(),
-      isCommand: (caller, proof) => hasOwnerToken(caller) && isSameProof(proof, commandProofOf({ proofKey })),
+      callerOf: commandCaller({ user: localCaller(), proofKey, profile }),
       maxBodyBytes: Math.max(config.settings.gateway.maxBodyBytes, MAX_COMMAND_BYTES),
     }),
     proofKey,
+    report: notice,
   });
   const { url } = gateway;
   const { pid } = process;

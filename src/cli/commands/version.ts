@@ -7,6 +7,7 @@ export const version: Command = {
   usage: 'heddle version [--json]',
   examples: ['heddle version', 'heddle version --json'],
   options: { json: JSON_OPTION },
+  hasNoCaller: true,
   async run(input) {
     const { platform, arch, versions } = process;
     if (input.flag('json')) printJson({ version: VERSION, node: versions.node, platform, arch });

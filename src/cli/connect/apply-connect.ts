@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { HOSTS } from '../../config/hosts/hosts.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { withFileLock } from '../../files/file-lock.ts';
@@ -8,13 +8,14 @@ import {
   backupFile,
   type ConnectRecord,
   hostKeyName,
+  keyFile,
   readRecord,
   recordFile,
   removeRecord,
   sha256,
   writeRecord,
 } from './connect-record.ts';
-import { createHostKey, revokeHostKey } from './gateway-entry.ts';
+import { createHostKey, freeKeyName, revokeHostKey, revokeOtherKeys } from './gateway-entry.ts';
 import { changesBetween } from './host-changes.ts';
 import { changedMeanwhile, firstMissingFolder, readHostText, replaceHostText } from './host-file.ts';
 import { type Choices, type ConnectState, connectedText } from './plan-connect.ts';
@@ -22,10 +23,12 @@ import { type Choices, type ConnectState, connectedText } from './plan-connect.t
 export interface ApplyOptions {
   readonly home: string;
   readonly choices: Choices;
-  /** Returns Heddle's entry. With a key, the entry is a URL. */
+  /** Returns Heddle's entry with this key. */
   readonly entryWith: (key: string) => JsonObject;
-  /** The key to use: undefined creates one, null needs none. */
-  readonly key: string | undefined | null;
+  /** The key to use; undefined creates one. */
+  readonly key: string | undefined;
+  /** True if the host's file has the key, false if it names the file of the key. */
+  readonly isInFile: boolean;
   /** Adds the imported servers to Heddle's file. */
   readonly importServers: () => Promise<void>;
 }
@@ -36,44 +39,55 @@ export interface ApplyOptions {
  */
 export function applyConnect(state: ConnectState, options: ApplyOptions): Promise<ConnectRecord> {
   const { where, current, base, record: earlier } = state;
-  const { home, importServers } = options;
+  const { home, importServers, key } = options;
   return withFileLock(recordFile(home, where), async () => {
     const now = await readHostText(where.file);
     const changedRecord = JSON.stringify(await readRecord(home, where)) !== JSON.stringify(earlier);
     if (now.text !== current.text || changedRecord) throw changedMeanwhile(where.file);
     await importServers(); // First: a server that the host no longer starts must be in Heddle.
     const pending = await pendingRecord(state, options);
+    const keyText = await readFile(keyFile(home, where), 'utf8').catch(() => undefined);
     await writePrivateFile(pending.backup, base);
     await writeRecord(home, pending);
-    try {
-      const record = await writeHostFile(state, pending, options);
-      if (earlier?.key !== undefined && record.key === undefined) await revokeHostKey(earlier.key);
-      if (earlier !== undefined && earlier.backup !== record.backup) await rm(earlier.backup, { force: true });
-      return record;
-    } catch (thrown) {
-      await withdraw(state, pending, home);
+    const record = await writeHostFile(state, pending, options).catch(async (thrown) => {
+      await withdraw(state, pending, { home, isNewKey: key === undefined, keyText });
       throw thrown;
-    }
+    });
+    if (key === undefined && record.key !== undefined) await revokeOtherKeys(record.key);
+    if (earlier !== undefined && earlier.backup !== record.backup) await rm(earlier.backup, { force: true });
+    return record;
   });
 }
 
 async function writeHostFile(
   state: ConnectState,
   pending: ConnectRecord,
-  { home, key, entryWith, choices }: ApplyOptions,
+  { home, key, entryWith, choices, isInFile }: ApplyOptions,
 ): Promise<ConnectRecord> {
   const { where, current } = state;
-  const used = key === undefined ? await createHostKey(pending.key ?? '') : (key ?? '');
+  const used = key ?? (await createHostKey(pending.key ?? ''));
+  if (!isInFile) await writePrivateFile(keyFile(home, where), `${used}\n`);
   const text = connectedText(state, entryWith(used), choices);
   const record = { ...pending, ...recordOf(state, text) };
   await writeRecord(home, record);
   await replaceHostText(where.file, current, text);
+  if (isInFile) await rm(keyFile(home, where), { force: true });
   return record;
 }
 
-/** Puts back the record of before, because the host's file was not changed. */
-async function withdraw({ record: earlier }: ConnectState, pending: ConnectRecord, home: string): Promise<void> {
-  if (pending.key !== undefined && earlier?.key === undefined) await revokeHostKey(pending.key);
+interface Before {
+  readonly home: string;
+  readonly isNewKey: boolean;
+  /** The text of the key's file. */
+  readonly keyText: string | undefined;
+}
+
+/** Puts back the record and the key of before, because the host's file was not changed. */
+async function withdraw({ record: earlier }: ConnectState, pending: ConnectRecord, before: Before): Promise<void> {
+  const { home, isNewKey, keyText } = before;
+  if (keyText === undefined) await rm(keyFile(home, pending), { force: true });
+  else await writePrivateFile(keyFile(home, pending), keyText);
+  if (isNewKey && pending.key !== undefined) await revokeHostKey(pending.key);
   if (earlier !== undefined) await writeRecord(home, earlier);
   else await removeRecord(home, pending);
   if (earlier?.backup !== pending.backup) await rm(pending.backup, { force: true });
@@ -85,6 +99,7 @@ async function pendingRecord(state: ConnectState, { home, choices, key }: ApplyO
   const { host, file } = where;
   const disabledBefore = choices.keepServers ? [] : (record?.disabled ?? []);
   const createdFolder = record === undefined ? await firstMissingFolder(file) : record.createdFolder;
+  const keyName = await hostKeyName(home, where);
   return {
     host,
     file,
@@ -96,7 +111,7 @@ async function pendingRecord(state: ConnectState, { home, choices, key }: ApplyO
     entryPath,
     changes: record?.changes ?? [],
     disabled: [...disabledBefore, ...choices.disabled],
-    ...(key !== null && { key: await hostKeyName(home, where) }),
+    key: key === undefined ? await freeKeyName(keyName) : keyName,
   };
 }
 

@@ -26,7 +26,7 @@ export interface ConnectRecord {
   readonly changes: readonly HostChange[];
   /** The servers that connect disabled in the host. */
   readonly disabled: readonly string[];
-  /** The name of the API key in the host's file. */
+  /** The name of the host's API key. */
   readonly key?: string | undefined;
 }
 
@@ -41,6 +41,10 @@ export function recordFile(home: string, { host, file }: Pick<ConnectRecord, 'ho
 export function backupFile(home: string, where: Pick<ConnectRecord, 'host' | 'file'>, text: string): string {
   return recordFile(home, where).replace(/json$/, `${sha256(text).slice(0, 8)}.backup`);
 }
+
+/** Returns the path of the file with the key of a host that starts Heddle itself. */
+export const keyFile = (home: string, where: Pick<ConnectRecord, 'host' | 'file'>): string =>
+  recordFile(home, where).replace(/json$/, 'key');
 
 /** Reads the record of a host's file; undefined if it is not connected. Throws CONFIG_INVALID for a damaged one. */
 export async function readRecord(

@@ -69,16 +69,15 @@ function unsetVariable(entry: JsonObject): readonly string[] {
     .slice(0, 1);
 }
 
-/** Adds servers to the user's file. Their secrets go into the secret store, if the user agrees or gave `--yes`. */
-export async function addServers(servers: readonly NamedServer[], userFile: string, input: Input): Promise<void> {
-  if (servers.length === 0) return;
-  const effective: Input = { ...input, flag: (name) => input.flag(name === 'secret' ? 'yes' : name) };
-  const settled = await settleSecrets(servers, userFile, effective);
+/** Adds servers to the user's file. Their secrets go into the secret store, unless `--plain` keeps them. */
+export async function addServers(given: readonly NamedServer[], userFile: string, input: Input): Promise<void> {
+  if (given.length === 0) return;
+  const { servers } = await settleSecrets(given, userFile, input);
   const edit = (before: string): string => {
     const start = before.trim() === '' ? emptyFile() : requireJson(userFile, before);
     // Another process may have added one of them since the first read.
     const there = writtenServers(start);
-    const fresh = settled.filter(({ name }) => !there.has(name));
+    const fresh = servers.filter(({ name }) => !there.has(name));
     return fresh.reduce((text, { name, entry }) => withServer(text, name, entry), start);
   };
   await applyChange({ file: userFile, edit }, false);

@@ -8,7 +8,15 @@ import { problemError } from '../edit/problem-error.ts';
 import { diffText, printDiff } from '../print/print-diff.ts';
 import { printJson } from '../print/print-json.ts';
 import { notice, print } from '../print/print-line.ts';
-import { type ConnectRecord, readBackup, readRecord, recordFile, removeRecord, sha256 } from './connect-record.ts';
+import {
+  type ConnectRecord,
+  keyFile,
+  readBackup,
+  readRecord,
+  recordFile,
+  removeRecord,
+  sha256,
+} from './connect-record.ts';
 import { revokeHostKey } from './gateway-entry.ts';
 import { undoEdits } from './host-changes.ts';
 import { type HostTarget, type HostText, readHostText, removeHostFile, replaceHostText } from './host-file.ts';
@@ -52,6 +60,7 @@ export function undoConnect(where: HostTarget, input: Input): Promise<number> {
     if (input.flag('dry-run')) return showUndo(record, [current.text, undone.text], input);
     if (!isGone) await restoreFile(record, current, undone);
     const revoked = record.key !== undefined && (await revokeHostKey(record.key));
+    await rm(keyFile(home, record), { force: true });
     await removeRecord(home, record);
     if (undone.exact) await rm(record.backup, { force: true });
     report(record, { ...undone, revoked, result: isGone ? 'gone' : resultOf(record, undone) }, input);

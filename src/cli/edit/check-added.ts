@@ -1,3 +1,4 @@
+import type { ApprovalCount } from '../../core/records/approval-count.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
@@ -10,6 +11,7 @@ import { approvalsOf, printApprovals } from '../print/print-approvals.ts';
 import { notice, printStatement } from '../print/print-line.ts';
 import { stateOf } from '../print/state-label.ts';
 import { withHeddle } from '../with-heddle.ts';
+import { offerAllow } from './offer-allow.ts';
 
 export const CHECK_OPTIONS: Readonly<Record<'check' | 'no-check', Option>> = {
   check: { type: 'boolean', help: 'Connect what was written, and say what works (the default on a terminal)' },
@@ -18,14 +20,20 @@ export const CHECK_OPTIONS: Readonly<Record<'check' | 'no-check', Option>> = {
 
 /**
  * Connects servers that were just written: with `--check`, or on a terminal. Prints to stderr what fails and how many
- * tools need approval. A failure does not change the exit code, and an interrupt skips the check.
+ * tools need approval. A failure does not change the exit code, and an interrupt skips the check. With `offers` it also
+ * counts the known tools of servers that it does not connect, and offers at a terminal to allow some. Returns the counts.
  */
-export async function checkAdded(names: readonly string[], input: Input): Promise<void> {
-  const isPerson = process.stdin.isTTY && process.stderr.isTTY && !input.flag('json');
-  if (names.length === 0 || input.flag('no-check') || !(input.flag('check') || isPerson)) return;
+export async function checkAdded(
+  names: readonly string[],
+  input: Input,
+  offers = false,
+): Promise<readonly ApprovalCount[]> {
+  const isPerson = Boolean(process.stdin.isTTY && process.stderr.isTTY) && !input.flag('json');
+  if (names.length === 0) return [];
+  if (input.flag('no-check') || !(input.flag('check') || isPerson)) return offers ? countKnown(names, input) : [];
   const signal = untilInterrupted();
   notice(`Connecting ${names.join(', ')} to check ${names.length === 1 ? 'it' : 'them'}; Ctrl-C skips that.`);
-  await withHeddle({}, async (heddle) => {
+  const counts = await withHeddle({}, async (heddle) => {
     const known = new Set((await heddle.servers.list(localCaller())).map(({ name }) => name));
     const connect = () =>
       connectAll(
@@ -34,8 +42,31 @@ export async function checkAdded(names: readonly string[], input: Input): Promis
         signal,
       );
     const found = await whileStarting(localCommandHeddle(heddle), localCaller(), connect);
-    if (signal.aborted) notice('The check was skipped; `heddle doctor` does it later.');
-    else await report(heddle, found);
+    if (!signal.aborted) return report(heddle, found);
+    notice('The check was skipped; `heddle doctor` does it later.');
+    return [];
+  });
+  if (offers && isPerson && !input.flag('yes')) await offerAllow(counts);
+  return counts;
+}
+
+/**
+ * Counts the known tools that need approval. Starts no server. Without `--json` prints the counts, and names the servers
+ * whose tools are unknown.
+ */
+function countKnown(names: readonly string[], input: Input): Promise<readonly ApprovalCount[]> {
+  return withHeddle({ autoConnect: false }, async (heddle) => {
+    await heddle.catalog.list(localCaller(), { waitMs: 0, limit: 1 }); // Reads the lists of earlier connections.
+    const servers = await heddle.servers.list(localCaller());
+    const unknown = servers.filter(({ name, state, tools }) => names.includes(name) && state === 'pending' && !tools);
+    const all = await heddle.approvalCounts(localCaller());
+    const counts = all.filter(({ servers: ones }) => ones.some((name) => names.includes(name)));
+    if (input.flag('json')) return counts;
+    for (const count of counts) printApprovals(count);
+    if (unknown.length === 0) return counts;
+    const list = unknown.map(({ name }) => name).join(', ');
+    notice(`The tools of ${list} are not known yet. \`heddle doctor\` counts those that ask for approval.`);
+    return counts;
   });
 }
 
@@ -47,8 +78,10 @@ function connectAll(heddle: Heddle, names: readonly string[], signal: AbortSigna
   return Promise.race([connected, interrupted]);
 }
 
-async function report(heddle: Heddle, found: readonly ServerStatus[]): Promise<void> {
+/** Prints the outcome for each server. Returns the counts of those that are connected. */
+async function report(heddle: Heddle, found: readonly ServerStatus[]): Promise<readonly ApprovalCount[]> {
   const counts = await heddle.approvalCounts(localCaller());
+  const reported = new Set<ApprovalCount>();
   for (const status of found) {
     const { name, state, code, tools = 0, reason, fix } = status;
     if (state === 'disabled' || code === 'SERVER_UNTRUSTED') continue; // A notice has said so.
@@ -58,6 +91,10 @@ async function report(heddle: Heddle, found: readonly ServerStatus[]): Promise<v
       continue;
     }
     notice(`${name} is connected and has ${tools} ${tools === 1 ? 'tool' : 'tools'}.`);
-    for (const count of approvalsOf(counts, name)) printApprovals(count);
+    for (const count of approvalsOf(counts, name)) {
+      printApprovals(count);
+      reported.add(count);
+    }
   }
+  return [...reported];
 }

@@ -1,7 +1,8 @@
 import { type Comparison, compareEntry } from '../../config/hosts/find-imports.ts';
 import type { Json } from '../../core/call.ts';
 import { openSecretStore } from '../../open-heddle.ts';
-import { findInlineSecrets, withReferences } from './inline-secrets.ts';
+import { withReferences } from './inline-secrets.ts';
+import { placeSecrets } from './move-secrets.ts';
 import type { NamedServer } from './new-servers.ts';
 
 /** Compares a host's server with Heddle's. A secret of the host that Heddle has in its secret store counts as equal. */
@@ -9,9 +10,11 @@ export async function compareServer({ name, entry }: NamedServer, known: Json | 
   const plain = compareEntry(entry, known);
   if (plain !== 'different') return plain;
   const text = JSON.stringify(known);
-  const moved = findInlineSecrets(name, entry).filter(({ reference }) => text.includes(JSON.stringify(reference)));
+  const found = await placeSecrets({ name, entry });
+  const moved = found.filter(({ reference }) => text.includes(JSON.stringify(reference)));
   if (moved.length === 0 || compareEntry(withReferences(entry, moved), known) === 'different') return 'different';
   const store = await openSecretStore();
-  const stored = await Promise.all(moved.map((secret) => store.get(secret.name).catch(() => undefined)));
-  return moved.every(({ value }, index) => stored[index] === value) ? 'same' : 'different';
+  const parts = moved.flatMap((secret) => secret.parts);
+  const stored = await Promise.all(parts.map(({ name: one }) => store.get(one).catch(() => undefined)));
+  return parts.every(({ value }, index) => stored[index] === value) ? 'same' : 'different';
 }

@@ -12,6 +12,7 @@ import { notice, print } from '../print/print-line.ts';
 import { applyChange, printChange, requireJson } from './change-file.ts';
 import { checkAdded } from './check-added.ts';
 import { placesOf } from './edit-scope.ts';
+import { requireOwnServers, takeOverHint } from './managed-servers.ts';
 import { settleSecrets } from './move-secrets.ts';
 import type { NamedServer } from './new-servers.ts';
 import { noticeReplaced } from './notice-effects.ts';
@@ -39,6 +40,7 @@ interface TakeOptions {
 export async function takeImports(wanted: readonly Candidate[], options: TakeOptions): Promise<void> {
   const { config, scope, report, input } = options;
   const needed = wanted.filter((one) => input.flag('force') || !isThere(one, options));
+  if (input.flag('write')) requireOwnServers(config, [...new Set(needed.map(({ name }) => name))], 'added');
   const targets = await editTargets(placesOf(config));
   const groups = Map.groupBy(firstOfEach(needed, scope), (one) => targetOf(one, targets, scope));
   const changes = [];
@@ -49,14 +51,14 @@ export async function takeImports(wanted: readonly Candidate[], options: TakeOpt
   const there = wanted.filter((one) => !needed.includes(one));
   const isChange = changes.some(({ changed }) => changed);
   if (input.flag('json')) {
-    printJson({ ...report, changes, changed: isChange, notImported: there.map(({ name }) => name) });
-    await checkAdded(written, input);
+    const approvals = await checkAdded(written, input, true);
+    printJson({ ...report, changes, changed: isChange, notImported: there.map(({ name }) => name), approvals });
     return;
   }
   noticeThere(there, config);
-  if (!input.flag('write')) print(`Nothing was changed.${isChange ? ' To take over: --write' : ''}`);
+  if (!input.flag('write')) print(`Nothing was changed.${isChange ? ` ${takeOverHint(config)}` : ''}`);
   else if (changes.length === 0) print('Nothing had to be imported.');
-  await checkAdded(written, input);
+  await checkAdded(written, input, true);
 }
 
 /** Tells whether the configuration has the server already, in any scope or in that of `--scope`. */
@@ -98,7 +100,7 @@ async function takeInto(target: EditTarget, chosen: readonly Candidate[], { conf
   const first = requireJson(file, await readTextFile(file));
   const kept = chosen.filter((one) => isKept(one, first)).map(({ name }) => name);
   const taken = chosen.filter(({ name }) => !kept.includes(name));
-  const servers = await settleSecrets(taken, file, effective); // Only for servers that are written.
+  const { servers, secrets } = await settleSecrets(taken, file, effective); // Only for servers that are written.
   const edit = (before: string): string => {
     if (servers.length === 0) return before; // Creates no file without servers.
     const start = before.trim() === '' ? emptyFile() : before;
@@ -114,7 +116,7 @@ async function takeInto(target: EditTarget, chosen: readonly Candidate[], { conf
   if (!dryRun) await trustTaken(taken, servers, { target, project: config.projectFolder });
   for (const name of kept) notice(`${file} has ${name} already; it was kept. --force replaces it.`);
   const { changed, shown } = change;
-  return { file, scope, changed, kept, ...(dryRun && { diff: diffText(file, shown.before, shown.after) }) };
+  return { file, scope, changed, kept, secrets, ...(dryRun && { diff: diffText(file, shown.before, shown.after) }) };
 }
 
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim() === '' ? [] : writtenServers(text).keys());

@@ -16,9 +16,20 @@ export async function askYes(question: string): Promise<boolean> {
 }
 
 /** Asks for yes or no. Enter means no. When the signal aborts, it throws and releases the terminal. */
-export async function askNo(question: string, signal?: AbortSignal): Promise<boolean> {
-  const answer = await ask(`${shown(question)} [y/N] `, signal);
-  return /^y(es)?$/i.test(answer.trim());
+export const askNo = async (question: string, signal?: AbortSignal): Promise<boolean> =>
+  (await askKey(question, ['y'], signal)) === 'y';
+
+/** Asks for one of some keys, again after an answer that is none. Enter, `n` and `no` mean no, which is undefined. */
+export async function askKey(
+  question: string,
+  keys: readonly string[],
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  for (;;) {
+    const answer = (await ask(`${shown(question)} [${keys.join('/')}/N] `, signal)).trim().toLowerCase();
+    const key = keys.find((one) => one === answer || (one === 'y' && answer === 'yes'));
+    if (key !== undefined || ['', 'n', 'no'].includes(answer)) return key;
+  }
 }
 
 /** Several prompts in a row. Lines typed ahead are kept for the next prompt. */

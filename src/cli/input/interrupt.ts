@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
+import { notice } from '../print/print-line.ts';
 
 /** Returns a signal that aborts at the first SIGINT, SIGTERM or SIGHUP. A second one ends the process. */
 export function untilInterrupted(): AbortSignal {
@@ -14,6 +15,8 @@ export function requireUninterrupted(signal: AbortSignal): void {
 }
 
 const CHECK_MS = 500;
+/** Time in which a command whose client was disconnected closes its servers. */
+const CLOSE_MS = 10_000;
 
 /** Returns a signal that aborts when the input has ended and the parent process is gone. */
 export function untilAbandoned(input: Readable): AbortSignal {
@@ -25,4 +28,10 @@ export function untilAbandoned(input: Readable): AbortSignal {
     controller.abort();
   }, CHECK_MS).unref();
   return controller.signal;
+}
+
+/** Prints why the client of stdout was disconnected. Ends the process soon: the unread write would keep it alive. */
+export function noticeUnread(message: string): void {
+  notice(message);
+  setTimeout(() => process.exit(), CLOSE_MS).unref();
 }

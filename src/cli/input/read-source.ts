@@ -11,15 +11,17 @@ export interface TextSources {
   read(path: string, fix?: string): Promise<string>;
 }
 
+/** The streams that were read: an API key and an argument may both name stdin. */
+const readStreams = new WeakSet<object>();
+
 /** Opens the sources of one command. Stdin can be read once. */
 export function textSources(stdin: AsyncIterable<Buffer | string> = process.stdin): TextSources {
-  let isRead = false;
   return {
     async read(path, fix = 'Check its path.') {
       if (path !== '-') return decoded(await readRegularFile(path, fix), `The file ${path}`);
-      if (isRead)
+      if (readStreams.has(stdin))
         throw new HeddleError('USAGE_INVALID', 'Stdin was to be read twice.', { fix: 'Name stdin only once.' });
-      isRead = true;
+      readStreams.add(stdin);
       return decoded(await gather(stdin, 'Stdin'), 'Stdin');
     },
   };

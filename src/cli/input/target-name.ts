@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/call.ts';
 import { unknownServer } from '../../core/records/unknown-server.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
+import { visibleServers } from '../remote/visible-servers.ts';
 import { notAnArgument } from './read-arguments.ts';
 
 /** A name on the command line, with the words of its arguments. */
@@ -25,8 +26,9 @@ export async function wholeName(
   { first, second }: NamedWords,
 ): Promise<string> {
   if (second === undefined) return first;
-  const names = (await heddle.servers.list(caller)).map(({ name }) => name);
-  if (names.includes(first)) return `${first}.${second}`;
-  if (/^[{[-]/.test(second) || /[.]|__/.test(first)) throw notAnArgument(second);
-  throw unknownServer(first, names);
+  const isArgument = /^[{[-]/.test(second) || /[.]|__/.test(first);
+  const names = (await visibleServers(heddle, caller))?.map(({ name }) => name);
+  if (names ? names.includes(first) : !isArgument) return `${first}.${second}`;
+  if (isArgument) throw notAnArgument(second);
+  throw unknownServer(first, names ?? []);
 }

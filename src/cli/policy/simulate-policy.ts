@@ -1,5 +1,6 @@
 import { HeddleError } from '../../core/errors.ts';
 import type { ChangedCall, Simulation, UndecidableCall } from '../../core/records/policy.ts';
+import { counted, isOrAre } from '../../core/text/counted.ts';
 import { closest } from '../../core/text/did-you-mean.ts';
 import type { Input } from '../command.ts';
 import { untilInterrupted } from '../input/interrupt.ts';
@@ -89,7 +90,7 @@ function printUndecidable({ undecidableCalls }: Simulation): void {
 function printSimulation(simulation: Simulation): void {
   const { calls, unchanged, newlyAllowed, newlyAsked, newlyDenied, undecidable, changed, undecidableBy } = simulation;
   print(
-    `${calls} calls: ${unchanged} unchanged, ${newlyAllowed} newly allowed, ${newlyAsked} newly asked, ${newlyDenied} newly denied, ${undecidable} undecidable.`,
+    `${counted(calls, 'call')}: ${unchanged} unchanged, ${newlyAllowed} newly allowed, ${newlyAsked} newly asked, ${newlyDenied} newly denied, ${undecidable} undecidable.`,
   );
   for (const [reason, count] of Object.entries(undecidableBy)) print(`Undecidable: ${count}, because ${reason}.`);
   printUndecidable(simulation);
@@ -97,5 +98,5 @@ function printSimulation(simulation: Simulation): void {
   process.stdout.write('\n');
   printColumns(COLUMNS, changed.slice(0, SHOWN));
   const more = newlyAllowed + newlyAsked + newlyDenied - Math.min(changed.length, SHOWN);
-  if (more > 0) notice(`${more} more changed calls are not shown; --json has the newest 1000.`);
+  if (more > 0) notice(`${counted(more, 'more changed call')} ${isOrAre(more)} not shown; --json has the newest 1000.`);
 }

@@ -1,8 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
+import { cutText } from '../../core/text/cut-text.ts';
 import { escapeControlCharacters } from '../../core/text/visible-text.ts';
 
 /** Prefix of lines that quote a server or a file. */
 const MARK = '  | ';
+/** Prefix of wrapped lines of Heddle's own sentences. As long as the mark. */
+const INDENT = '    ';
+
+/** The longest message, cell or line about foreign text that is printed. Longer text is cut before it is escaped. */
+export const MAX_PRINTED_CHARS = 20_000;
 
 /** Formats quoted text on lines of its own. Each line gets the mark, also those made by wrapping. */
 export const indented = (text: string, stream: NodeJS.WriteStream): string =>
@@ -16,6 +22,17 @@ export function following(start: string, text: string, stream: NodeJS.WriteStrea
   return `${start}${lines.join(`\n${MARK}`)}`;
 }
 
+/**
+ * Appends a sentence of Heddle to `start`. Its wrapped lines are indented. Further lines of the text are quoted and get the
+ * mark, and so does a wrapped line that begins like a fix. Text over 20,000 characters is cut.
+ */
+export function sentence(start: string, text: string, stream: NodeJS.WriteStream): string {
+  const [first = '', ...quoted] = cutText(text, MAX_PRINTED_CHARS).split('\n');
+  const [head = '', ...wrapped] = fitted(first, roomOn(stream), stripVTControlCharacters(start).length);
+  const own = wrapped.map((line) => `${/^\s*fix:/i.test(line) ? MARK : INDENT}${line}`);
+  return `${start}${[head, ...own, ...quoted.map((line) => indented(line, stream))].join('\n')}`;
+}
+
 /** Formats quoted JSON. Only lines made by wrapping get the mark. */
 export const indentedJson = (value: unknown, stream: NodeJS.WriteStream): string =>
   JSON.stringify(value, null, 2)
@@ -25,7 +42,8 @@ export const indentedJson = (value: unknown, stream: NodeJS.WriteStream): string
 
 /** Cuts a quoted line to the width of the terminal. */
 export const cutToWidth = (text: string, columns: number): string => {
-  const [line = '', more] = fitted(text, columns, 0);
+  // A character has at least one column, and an emoji of many characters is not cut in the part that is shown.
+  const [line = '', more] = fitted(text.slice(0, 2 * columns + 64), columns, 0);
   return more === undefined ? line : `${line.trimEnd()}…`;
 };
 

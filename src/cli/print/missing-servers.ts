@@ -1,21 +1,33 @@
 import type { Caller } from '../../core/call.ts';
-import type { ServerStatus } from '../../core/records/server-status.ts';
+import { isEarlierFailure, type ServerStatus } from '../../core/records/server-status.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { HeddleOptions } from '../../open-heddle.ts';
 import type { Input, Option } from '../command.ts';
 import type { CommandHeddle } from '../command-heddle.ts';
+import { visibleServers } from '../remote/visible-servers.ts';
 import { openOptions } from '../with-heddle.ts';
-import { printStatement, transientNotice } from './print-line.ts';
-import { stateOf } from './state-label.ts';
+import { notice, printStatement, transientNotice } from './print-line.ts';
+import { RECENT_FAILURE_MS, stateOf, withFailureAge } from './state-label.ts';
 
 export const NO_WAIT_OPTION: Option = {
   type: 'boolean',
   help: 'Start no server; show what is known and which servers are missing',
 };
 
+export const FRESH_OPTION: Option = {
+  type: 'boolean',
+  help: 'Try servers again that failed in the last minute',
+};
+
+/** Shows the failures of the last minute, also those of other commands, unless `--fresh` is given. */
+export const failureOptions = (input: Input): Pick<HeddleOptions, 'recentFailuresMs'> => ({
+  recentFailuresMs: input.flag('fresh') ? 0 : RECENT_FAILURE_MS,
+});
+
 /** Opens Heddle for commands that read the catalog: they wait for servers never seen, unless `--no-wait` is given. */
 export const catalogOptions = (input: Input): HeddleOptions => ({
   ...openOptions(input),
+  ...failureOptions(input),
   listWaitMs: input.flag('no-wait') ? 0 : Number.POSITIVE_INFINITY,
 });
 
@@ -26,6 +38,8 @@ export interface MissingServer {
   readonly state: ServerStatus['state'];
   readonly reason: string;
   readonly fix: string;
+  /** For a failed server: the age of this result. */
+  readonly failedAgoMs?: number;
 }
 
 /** Runs a task that may start servers. On a terminal a line on stderr names those still starting. */
@@ -49,14 +63,14 @@ async function showStarting(heddle: CommandHeddle, by: Caller, signal: AbortSign
 
 /** Finds the servers whose entries a result lacks. */
 export async function findMissing(heddle: CommandHeddle, by: Caller, only?: string): Promise<readonly ServerStatus[]> {
-  const servers = await heddle.servers.list(by);
+  const servers = (await visibleServers(heddle, by)) ?? [];
   return servers.filter((server) => (only === undefined || server.name === only) && isMissing(server));
 }
 
 /** Returns missing servers as rows for `--json`. */
 export const missingRows = (missing: readonly ServerStatus[]): readonly MissingServer[] =>
-  missing.map(({ name: server, state, reason = NEVER, fix = ASK_AGAIN }) => {
-    return { kind: 'missing', server, state, reason, fix };
+  missing.map(withFailureAge).map(({ name: server, state, reason = NEVER, fix = ASK_AGAIN, failedAgoMs }) => {
+    return { kind: 'missing', server, state, reason, fix, ...(failedAgoMs !== undefined && { failedAgoMs }) };
   });
 
 /** Prints missing servers and their reasons to stderr. */
@@ -66,10 +80,18 @@ export function printMissing(missing: readonly ServerStatus[]): void {
     const what = state === 'pending' ? 'is missing' : stateOf(status);
     printStatement({ start: `${oneLine(`${name} ${what}`)}: `, message: reason, fix }, process.stderr);
   }
+  if (missing.some(isEarlierFailure)) notice(NOT_TRIED);
 }
+
+/** Follows results that an earlier command had. */
+export const NOT_TRIED = 'Servers that failed in the last minute were not tried again; --fresh does.';
 
 const NEVER = 'It was never connected.';
 const ASK_AGAIN = 'Run the command again without --no-wait.';
 
-const isMissing = ({ state, tools }: ServerStatus) =>
-  state === 'failed' || state === 'needs-auth' || (state === 'pending' && tools === undefined);
+/** The tools of a server that was not tried here may be known. */
+const isMissing = (status: ServerStatus) => {
+  const { state, tools } = status;
+  const isUntried = state === 'pending' || isEarlierFailure(status);
+  return isUntried ? tools === undefined : state === 'failed' || state === 'needs-auth';
+};

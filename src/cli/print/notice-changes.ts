@@ -1,3 +1,4 @@
+import { callerName } from '../../core/call/caller.ts';
 import type { Caller } from '../../core/call.ts';
 import type { ApprovalCount } from '../../core/records/approval-count.ts';
 import type { ApprovalChange, Change, ServerStatus } from '../../core/records/server-status.ts';
@@ -69,8 +70,9 @@ function approvalNotices(
       waiting.add(id);
       const approval = await approvals.get(by, id).catch(() => undefined); // The store may have failed.
       if (!approval) return;
-      const { subject, requestedBy } = approval;
-      const message = oneLine(`${subject.name}, requested by ${requestedBy}, waits for the approval ${id}.`);
+      const { subject, requestedBy, agent } = approval;
+      const requester = callerName({ id: requestedBy, agent });
+      const message = oneLine(`${subject.name}, requested by ${requester}, waits for the approval ${id}.`);
       printStatement({ start: '', message, fix: `Run \`heddle approvals approve ${id}\`.` }, process.stderr);
     }
   };

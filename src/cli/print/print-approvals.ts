@@ -4,7 +4,7 @@ import { printStatement } from './print-line.ts';
 
 /** Describes a count, with the command that allows the tools. `configFile` is that of `--config`. */
 export function describeApprovals(count: ApprovalCount, configFile?: string): { message: string; fix: string } {
-  const { group, tools, needApproval, allow, left, leftBy } = count;
+  const { group, tools, needApproval, allow, allowMild, left, leftBy } = count;
   const whose = `${tools} ${tools === 1 ? 'tool' : 'tools'} of ${group}`;
   const start = `${needApproval} of ${whose} ${needApproval === 1 ? 'asks' : 'ask'} for approval`;
   const options = configFile === undefined ? [] : ['--config', configFile];
@@ -13,7 +13,9 @@ export function describeApprovals(count: ApprovalCount, configFile?: string): { 
     ? 'No rule allows that: each call is approved by itself.'
     : `\`${quoteCommand(['heddle', 'permissions', ...options])}\` shows where that rule is written.`;
   const command = `\`${quoteCommand(['heddle', 'permissions', 'allow', ...allow, ...options])}\``;
-  const allows = `${command} allows ${left > 0 ? `the other ${needApproval - left}` : needApproval === 1 ? 'it' : 'them'}`;
+  const which = left > 0 ? `the other ${needApproval - left}` : needApproval === 1 ? 'it' : 'them';
+  const risky = allow.join() === allowMild.join() ? '' : ', destructive and high-risk ones included';
+  const allows = `${command} allows ${which}${risky}`;
   const fix = allow.length === 0 ? shows : left > 0 ? `${allows}; ${shows}` : `${allows}.`;
   return { message: `${start}${why}.`, fix };
 }

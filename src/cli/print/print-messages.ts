@@ -1,8 +1,8 @@
 import colors from 'picocolors';
 import type { JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
-import { oneLine } from '../../core/text/visible-text.ts';
-import { indented } from './escape-control.ts';
+import { cutAndEscapeBreaks } from '../../core/text/cut-text.ts';
+import { indented, MAX_PRINTED_CHARS } from './escape-control.ts';
 import { notice } from './print-line.ts';
 import { blockText } from './print-result.ts';
 
@@ -14,7 +14,7 @@ export function printMessages({ description, messages }: JsonObject): void {
   for (const [at, { role, content = null }] of all.entries()) {
     const blocks = Array.isArray(content) ? content : [content];
     const text = blocks.map(blockText).join('\n').replace(/\n$/, '');
-    const head = colors.bold(`${oneLine(String(role))}:`);
+    const head = colors.bold(`${cutAndEscapeBreaks(String(role), MAX_PRINTED_CHARS)}:`);
     process.stdout.write(`${at === 0 ? '' : '\n'}${head}\n${indented(text, process.stdout)}\n`);
   }
 }

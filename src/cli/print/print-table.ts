@@ -1,6 +1,6 @@
 import colors from 'picocolors';
-import { escapeControlCharacters } from '../../core/text/visible-text.ts';
-import { cutToWidth } from './escape-control.ts';
+import { cutAndEscape } from '../../core/text/cut-text.ts';
+import { cutToWidth, MAX_PRINTED_CHARS } from './escape-control.ts';
 
 /** Prints a table. Lines are cut to the width of a terminal; in a pipe they are not. */
 export function printTable(
@@ -8,14 +8,40 @@ export function printTable(
   rows: readonly (readonly string[])[],
   right: ReadonlySet<number> = new Set(),
 ): void {
-  const clean = rows.map((row) => row.map((cell) => escapeControlCharacters(cell).replace(/\s+/g, ' ').trim()));
+  const { title, line } = tableOf(head, rows, right);
+  process.stdout.write([title, ...rows.map(line)].join(''));
+}
+
+/** Prints the head of a table whose columns are as wide as the widest of some rows. Returns a function that prints a row. */
+export function tablePrinter(
+  head: readonly string[],
+  widest: readonly (readonly string[])[],
+): (cells: readonly string[]) => void {
+  const { title, line } = tableOf(head, widest);
+  process.stdout.write(title);
+  return (cells) => void process.stdout.write(line(cells));
+}
+
+/** The lines of a table whose columns are as wide as the widest of some rows. */
+interface TableLines {
+  readonly title: string;
+  line(cells: readonly string[]): string;
+}
+
+/** Returns the lines of a table, to be printed one by one. */
+function tableOf(
+  head: readonly string[],
+  widest: readonly (readonly string[])[],
+  right: ReadonlySet<number> = new Set(),
+): TableLines {
+  const clean = (cell: string) => cutAndEscape(cell, MAX_PRINTED_CHARS).replace(/\s+/g, ' ').trim();
   const widths = head.map((title, column) =>
-    clean.reduce((width, row) => Math.max(width, (row[column] ?? '').length), title.length),
+    widest.reduce((width, row) => Math.max(width, clean(row[column] ?? '').length), title.length),
   );
   const padded = (cell: string, at: number) =>
     right.has(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
-  const line = (cells: readonly string[]) => cut(cells.map(padded).join('  ').trimEnd());
-  process.stdout.write(`${[colors.dim(line(head)), ...clean.map(line)].join('\n')}\n`);
+  const line = (cells: readonly string[]) => cut(cells.map(clean).map(padded).join('  ').trimEnd());
+  return { title: `${colors.dim(line(head))}\n`, line: (cells) => `${line(cells)}\n` };
 }
 
 function cut(text: string): string {

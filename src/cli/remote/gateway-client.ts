@@ -13,6 +13,7 @@ import { isObject, type JsonLimits, parseJson } from '../../core/json.ts';
 import { commandProofOf } from '../../gateway/auth/gateway-proof.ts';
 import type { ProvenConnection } from '../../gateway/auth/proven-connection.ts';
 import { connectToGateway, type RunningGateway } from '../../gateway/running-gateway.ts';
+import { type GivenKey, unknownApiKey } from './given-key.ts';
 
 export interface CommandExchange {
   readonly body: object;
@@ -41,9 +42,13 @@ export class GatewayLost extends Error {
   }
 }
 
-/** Makes a client over a connection that is open already. Further connections are opened while that one is in use. */
-export function gatewayClient(gateway: RunningGateway, first: ProvenConnection): GatewayClient {
-  const credentials = { authorization: `Bearer ${gateway.token}`, [COMMAND_PROOF]: commandProofOf(gateway) };
+/**
+ * Makes a client over a connection that is open already. Further connections are opened while that one is in use. With a
+ * key the gateway acts as that key, else as its user.
+ */
+export function gatewayClient(gateway: RunningGateway, first: ProvenConnection, key?: GivenKey): GatewayClient {
+  const credential = key?.text ?? gateway.token;
+  const credentials = { authorization: `Bearer ${credential}`, [COMMAND_PROOF]: commandProofOf(gateway) };
   const connections = new Set([first]);
   const idle = new Set([first]);
 
@@ -72,6 +77,7 @@ export function gatewayClient(gateway: RunningGateway, first: ProvenConnection):
         throw new GatewayLost(true);
       }
       response.once('end', () => idle.add(connection));
+      if (response.statusCode === 401 && key) throw unknownApiKey(key);
       return response.statusCode === 200 ? readLines(response, onMessage) : refused(response);
     },
     close() {

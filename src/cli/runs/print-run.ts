@@ -61,7 +61,10 @@ function rowsOf(run: Run, now: number): readonly (readonly [string, string])[] {
     ['run', id],
     ['workflow', `${workflow} (${digest.slice(0, 12)})`],
     ['status', statusText(run)],
-    ['caller', `${caller.id} (${caller.via}${caller.profile === undefined ? '' : `, profile ${caller.profile}`})`],
+    [
+      'caller',
+      `${caller.id} (${caller.via}${caller.profile === undefined ? '' : `, profile ${caller.profile}`}${caller.agent === undefined ? '' : `, agent ${caller.agent}`})`,
+    ],
     ...(parent ? [['parent', `${parent.run} at ${parent.path}`] as const] : []),
     ...(retryOf ? [['retry of', `${retryOf.run} from ${retryOf.from}`] as const] : []),
     ...(origin ? [['project', originLabel(origin)] as const] : []),

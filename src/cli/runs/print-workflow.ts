@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import colors from 'picocolors';
 import type { DryRun, LintReport, PlannedStep, RunEstimate, WorkflowProblem } from '../../core/records/workflow.ts';
+import { counted } from '../../core/text/counted.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { printColumns } from '../print/print-columns.ts';
@@ -39,8 +40,6 @@ export function printLint({ name, problems, estimate }: LintReport, subject = na
   const hasEstimate = errors === 0 || estimate.maxCalls !== 0;
   print(`${oneLine(subject)}: ${found}${hasEstimate ? `; ${estimateText(estimate)}` : ''}`);
 }
-
-const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** Formats an estimate: `a run makes 3 to 25 calls, cost 0.1 to 0.4`. */
 export function estimateText({ minCalls, maxCalls, minCost, maxCost }: RunEstimate): string {

@@ -20,6 +20,8 @@ export interface RunSite {
   readonly heddle: Pick<CommandHeddle, 'runs' | 'approvals'>;
   readonly by: Caller;
   readonly json: boolean;
+  /** The user has agreed beforehand to the call of the workflow and to its steps, with `--yes`. */
+  readonly yes?: boolean;
   /** The time to wait for an approver elsewhere; undefined to ask the user here. */
   readonly waitMs?: number | undefined;
   /** The command has just requested the cancellation of the run. */
@@ -31,21 +33,19 @@ export interface RunToStart {
   readonly workflow: WorkflowChoice;
   readonly input: JsonObject;
   readonly options: RunOptions;
-  /** The user has agreed to the call of the workflow beforehand, with `--yes`. */
-  readonly approved?: 'self' | undefined;
   /** Ends the wait for the start. */
   readonly signal: AbortSignal;
 }
 
 /** Starts a run. Asks the user at the terminal if the call of the workflow needs an approval. */
 export function startAtTerminal(site: RunSite, run: RunToStart, progress?: RunProgress): Promise<Run> {
-  const { heddle, by, json, waitMs } = site;
+  const { heddle, by, json, yes, waitMs } = site;
   const { runs, approvals } = heddle;
   const name = typeof run.workflow === 'string' ? run.workflow : (run.workflow.file ?? 'the workflow');
   return runs.start(by, run.workflow, run.input, {
     ...run.options,
     signal: run.signal,
-    ...(run.approved && { approved: run.approved }),
+    ...(yes && { approved: 'self' as const }),
     ...(progress && { onInput: (request, signal) => askInput(request, progress, signal) }),
     async onApproval(approval, signal) {
       const { settleAtTerminal } = await import('../approvals/settle-at-terminal.ts');
@@ -78,7 +78,7 @@ export async function followToEnd(
   progress: RunProgress = showRunProgress(process.stderr),
 ): Promise<number> {
   const { id, workflow } = run;
-  const { by, json, waitMs } = site;
+  const { by, json, yes, waitMs } = site;
   const { runs, approvals } = site.heddle;
   const { aside } = progress;
   const interrupts = watchInterrupts({ id, by, runs, progress });
@@ -86,7 +86,8 @@ export async function followToEnd(
     const end = await followRun({
       ...{ id, by, runs, progress, isCancelling: site.isCancelling },
       signal: interrupts.left,
-      decide: (approval, signal) => decideAtTerminal(approval, { approvals, by, waitMs, mayAsk: !json, aside }, signal),
+      decide: (approval, signal) =>
+        decideAtTerminal(approval, { approvals, by, yes, waitMs, mayAsk: !json, aside }, signal),
     }).catch((thrown) => {
       if (HeddleError.from(thrown).code === 'CALL_CANCELLED') return { kind: 'left' } as const; // Ctrl-C at a prompt.
       throw thrown instanceof UpstreamError ? gatewayLost(run, thrown) : thrown;

@@ -1,5 +1,6 @@
 import colors from 'picocolors';
 import { durationText } from '../../core/call/describe-approval.ts';
+import { counted } from '../../core/text/counted.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import { cutToWidth } from '../print/escape-control.ts';
 import { isBranchOf, type ShownState, type StepNode } from './step-tree.ts';
@@ -42,7 +43,7 @@ export function stepLines(root: StepNode, style: StepStyle, max = Number.POSITIV
   if (short.length <= max) return short;
   // The end of the tree is what happens now.
   const kept = short.slice(short.length - Math.max(max - 1, 1));
-  return [`(${short.length - kept.length} more steps above)`, ...kept];
+  return [`(${counted(short.length - kept.length, 'more step')} above)`, ...kept];
 }
 
 interface TreeStyle extends StepStyle {

@@ -61,7 +61,7 @@ verifies('C12', 'import of one host shows the change, and makes it with --write'
   const shown = await heddle('import', 'cursor');
   expect(shown.stdout).toContain('+    "github": {');
   expect(shown.stdout + shown.stderr).not.toContain('ghp_');
-  expect(shown.stderr).toContain('GITHUB_TOKEN looks like a secret');
+  expect(shown.stderr).toContain('github.GITHUB_TOKEN would go into the secret store.');
   expect(await text(HOME)).toContain('"mine"');
   expect(await text(HOME)).not.toContain('github');
 
@@ -72,7 +72,7 @@ verifies('C12', 'import of one host shows the change, and makes it with --write'
   expect(await text(HOME)).toContain('// mine');
   expect(JSON.parse((await text(HOME)).replace('// mine', '')).mcpServers).toEqual({
     time: { command: 'mine' },
-    github: CURSOR.mcpServers.github,
+    github: { ...CURSOR.mcpServers.github, env: { GITHUB_TOKEN: '${secret:github.GITHUB_TOKEN}' } },
   });
 
   await heddle('import', 'cursor', 'time', '--write', '--force');
@@ -95,9 +95,9 @@ verifies('C12', 'import writes into the given scope, and reads a given file', as
 
 verifies('C12', 'import does not copy a server that is there already, and does not report it as written', async () => {
   const { heddle, path } = await machine({ [DESK]: CURSOR });
-  expect((await heddle('import', 'cursor', '--write')).stderr).toContain('GITHUB_TOKEN looks like a secret');
+  expect((await heddle('import', 'cursor', '--write')).stderr).toContain('The secret github.GITHUB_TOKEN is in');
   const again = await heddle('import', 'cursor', '--write');
-  expect(again.stderr).not.toContain('looks like a secret');
+  expect(again.stderr).not.toContain('secret');
   expect(again.stderr).toContain(`${path(HOME)} has the same already, so nothing is copied: github, time.`);
   expect(again.stdout).toContain('Nothing had to be imported.');
   expect(again.stdout).not.toContain('→');
@@ -140,7 +140,7 @@ verifies(
 
 verifies('C12', 'import finds a server the same after its secrets were moved into the secret store', async () => {
   const { heddle } = await machine({ [DESK]: CURSOR });
-  expect(await heddle('import', 'cursor', '--write', '--secret')).toMatchObject({ code: 0 });
+  expect(await heddle('import', 'cursor', '--write')).toMatchObject({ code: 0 });
   const { stderr, stdout } = await heddle('import', 'cursor', '--write');
   expect(stderr).toContain('so nothing is copied: github, time.');
   expect(stdout).toContain('Nothing had to be imported.');
