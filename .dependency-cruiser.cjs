@@ -89,6 +89,7 @@ const MAY_IMPORT_WITHIN = {
   gateway: {
     'node-http.ts': [],
     'response-writer.ts': [],
+    'unsent-bytes.ts': [],
     'resource-subscriptions.ts': [],
     'request-context.ts': ['resource-subscriptions.ts'],
     'reserved-meta.ts': ['request-context.ts'],
@@ -107,11 +108,25 @@ const MAY_IMPORT_WITHIN = {
     auth: ['node-http.ts', 'response-writer.ts', 'http-request.ts'],
     'sign-in': ['response-writer.ts', 'http-request.ts', 'auth'],
     http: [
-      ...['node-http.ts', 'response-writer.ts', 'http-request.ts', 'resource-subscriptions.ts', 'request-context.ts'],
+      ...[
+        'node-http.ts',
+        'response-writer.ts',
+        'unsent-bytes.ts',
+        'http-request.ts',
+        'resource-subscriptions.ts',
+        'request-context.ts',
+      ],
       ...['to-rpc-error.ts', 'continuations', 'methods', 'auth'],
     ],
     transports: [
-      ...['node-http.ts', 'response-writer.ts', 'http-request.ts', 'resource-subscriptions.ts', 'request-context.ts'],
+      ...[
+        'node-http.ts',
+        'response-writer.ts',
+        'unsent-bytes.ts',
+        'http-request.ts',
+        'resource-subscriptions.ts',
+        'request-context.ts',
+      ],
       ...['continuations', 'methods', 'in-flight.ts', 'mcp-handler.ts', 'auth', 'http'],
     ],
   },

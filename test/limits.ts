@@ -11,6 +11,13 @@ export async function within<T>(limitMs: number, task: () => T | Promise<T>): Pr
   return result;
 }
 
+/** Runs a task and returns its time in milliseconds, for `expectGrowth`. */
+export async function timeOf(task: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await task();
+  return performance.now() - startedAt;
+}
+
 /** The resident memory of this process in megabytes. */
 export const residentMegabytes = (): number => process.memoryUsage.rss() / 1024 ** 2;
 

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runChild } from './child.mjs';
@@ -11,8 +11,8 @@ const NEEDED = 24;
 const PROGRESS_MS = 1000;
 
 /**
- * Runs `npm ci` if node_modules is missing, older than the lockfile or incomplete. Prints to stderr what it does and
- * how long it took.
+ * Runs `npm ci` if node_modules is missing, incomplete or has other packages than the lockfile. Prints to stderr what it does
+ * and how long it took.
  *
  * @param {{ dev?: boolean }} [options] dev: false leaves out the packages that only tests and tools need
  */
@@ -53,11 +53,30 @@ function showProgress(what, started) {
 const secondsSince = (started) => Math.round((performance.now() - started) / 1000);
 
 function isCurrent(dev) {
-  const installed = join(ROOT, 'node_modules', '.package-lock.json');
-  if (!existsSync(installed)) return false;
-  if (statSync(installed).mtimeMs < statSync(join(ROOT, 'package-lock.json')).mtimeMs) return false;
+  if (!hasPackages(dev)) return false;
   if (dev && !existsSync(join(BIN, 'vitest'))) return false;
   return !needsNode() || existsSync(join(BIN, 'node'));
+}
+
+/** Compares the packages by content: a checkout writes the lockfile anew, and its time then means nothing. */
+function hasPackages(dev) {
+  const installed = readPackages(join(ROOT, 'node_modules', '.package-lock.json'));
+  if (!installed) return false;
+  return Object.entries(readPackages(join(ROOT, 'package-lock.json')) ?? {}).every(([path, wanted]) => {
+    const found = installed[path];
+    if (found) return found.version === wanted.version && found.integrity === wanted.integrity;
+    // The root is not listed. npm leaves out optional packages that are for other platforms.
+    return path === '' || wanted.optional || (!dev && (wanted.dev || wanted.devOptional));
+  });
+}
+
+/** Returns the packages of a lockfile by path; undefined if there is none, or it cannot be read. */
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages ?? {};
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns true if the machine's Node is too old to run Heddle and npm has a newer one for this platform. */

@@ -1,5 +1,5 @@
 // Tests the published package: packs it, checks the tarball, installs it into an empty folder and uses it there.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runChild } from './child.mjs';
@@ -61,23 +61,28 @@ async function smoke() {
   writeFileSync(join(folder, 'hello.txt'), 'Hello from the packed package.\n');
   writeFileSync(join(folder, 'list-tools.mjs'), LIST_TOOLS);
   await run(folder, ['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', tarball]);
-  await run(folder, ['npx', '--no', 'heddle', '--version'], /\d+\.\d+\.\d+/);
-  await run(
-    folder,
-    ['npx', '--no', 'heddle', 'call', 'filesystem.fs_read_file', 'path=hello.txt'],
-    /Hello from the packed/,
-  );
+  await run(folder, ['npx', '--no', 'heddle', '--version'], { expected: /\d+\.\d+\.\d+/ });
+  await run(folder, ['npx', '--no', 'heddle', 'call', 'filesystem.fs_read_file', 'path=hello.txt'], {
+    expected: /Hello from the packed/,
+  });
   // SQLite runs in a child whose program is a file of the package.
   writeFileSync(join(folder, 'read-sqlite.mjs'), READ_SQLITE);
-  await run(folder, ['node', 'read-sqlite.mjs'], /^from a packed child$/m);
-  await run(folder, ['node', 'list-tools.mjs'], /^mcp__filesystem__fs_read_file true$/m);
+  await run(folder, ['node', 'read-sqlite.mjs'], { expected: /^from a packed child$/m });
+  await run(folder, ['node', 'list-tools.mjs'], { expected: /^mcp__filesystem__fs_read_file true$/m });
+  // The guide of the library is one program.
+  const guide = readFileSync(join(ROOT, 'docs/guides/library.md'), 'utf8');
+  const blocks = [...guide.matchAll(/```ts\n(.*?)```/gs)].map(([, block]) => block);
+  writeFileSync(join(folder, 'notes.txt'), 'Call Bo.\n');
+  writeFileSync(join(folder, 'guide.mts'), blocks.join('\n'));
+  // A home folder of its own: the statistics also count the calls of other processes with the same store.
+  await run(folder, ['node', 'guide.mts'], { expected: /^planner 2\nwriter 1\n4$/m, home: 'guide-home' });
 }
 
 /** Runs a command. Throws with the whole output if the exit code is not 0 or the output does not match. */
-async function run(cwd, [command, ...args], expected = /(?:)/) {
+async function run(cwd, [command, ...args], { expected = /(?:)/, home = 'home' } = {}) {
   const { code, output } = await runChild(command, args, {
     cwd,
-    env: { ...toolEnvironment(), HEDDLE_HOME: join(scratch, 'home') },
+    env: { ...toolEnvironment(), HEDDLE_HOME: join(scratch, home) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   if (code === 0 && expected.test(output)) return;

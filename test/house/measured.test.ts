@@ -48,6 +48,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/e2e/cross-app-access.test.ts': 'passes a clock on',
   'test/conformance/auth-scenarios.ts': 'dates the tokens of a sign-in',
   'test/servers/user-servers.ts': 'dates the tokens of a sign-in',
+  'test/e2e/recent-failures.test.ts': 'dates a stored failure',
+  'src/workflow/engines/embedded-takeover.test.ts': 'sets a fake clock',
 };
 
 verifies('F11', 'no test asserts time or memory outside a soak run', () => {

@@ -25,7 +25,10 @@ const WHOLE = [
   '`${text}\\n`', // show-whole, print-json and the help text.
   '`${lines.slice(at, at + rows)',
   '`It has ${lines.length} lines',
-  '`${[colors.dim(line(head)), ...clean.map(line)]',
+  // Cells of tables are escaped in `tableOf`.
+  '[title, ...rows.map(line)].join(',
+  'title)',
+  'line(cells))',
   "text.split('\\n').map(coloured)",
   '`${colors.bold(',
   '`${shown(question)} `',

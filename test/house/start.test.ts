@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, constants, copyFileSync, readFileSync, utimesSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { stripVTControlCharacters } from 'node:util';
@@ -52,11 +52,12 @@ verifies('L6', '`npm start` runs `heddle up` with its arguments, and exits with 
 
 verifies('L6', 'a new lockfile keeps the Node that npm installed, though that Node runs the installation', () => {
   const npm = '#!/bin/sh\necho "$@" > npm-arguments\necho {} > node_modules/.package-lock.json\n';
-  const cwd = clone(REPORTS, { ...INSTALLED, 'fake/npm': npm, 'node_modules/node-here/README': '' });
+  const lockfile = '{ "packages": { "node_modules/new": { "version": "1.0.0" } } }\n';
+  const before = { ...INSTALLED, 'package-lock.json': lockfile, 'node_modules/node-here/README': '' };
+  const cwd = clone(REPORTS, { ...before, 'fake/npm': npm });
   chmodSync(join(cwd, 'fake/npm'), 0o755);
   const installed = join(cwd, 'node_modules/node-here/node');
   copyFileSync(process.execPath, installed, constants.COPYFILE_FICLONE);
-  utimesSync(join(cwd, 'node_modules/.package-lock.json'), 1, 1); // Older than the lockfile.
   runCommand([installed, 'tools/start.mjs'], { cwd, env: { PATH: `${join(cwd, 'fake')}:${process.env.PATH}` } });
   expect(readFileSync(join(cwd, 'npm-arguments'), 'utf8')).toContain('--include=optional');
 });

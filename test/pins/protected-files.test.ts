@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { isProtected, PROTECTED_PATHS } from '../../src/builtin/filesystem/places/protected-paths.ts';
+import { PROTECTED, protectedPathsFrom, protectionOf } from '../../src/builtin/filesystem/places/protected-paths.ts';
 import { hostFiles } from '../../src/config/hosts/hosts.ts';
 import { standardSources } from '../../src/config/sources/sources.ts';
 import { verifies } from '../requirements.ts';
@@ -17,7 +18,7 @@ async function configurationFiles(): Promise<readonly string[]> {
 }
 
 verifies('B1', 'the file tools write no file that configuration or a host is read from', async () => {
-  expect((await configurationFiles()).filter((file) => !isProtected(file))).toEqual([]);
+  expect((await configurationFiles()).filter((file) => protectionOf(file) === undefined)).toEqual([]);
 });
 
 verifies(
@@ -25,7 +26,16 @@ verifies(
   'the file tools know each of these files by its own path, so that a link in its place is followed',
   async () => {
     const files = (await configurationFiles()).map((file) => file.replaceAll('\\', '/').toLowerCase());
-    const isListed = (file: string) => PROTECTED_PATHS.some((path) => file.endsWith(`/${path.toLowerCase()}`));
+    const isListed = (file: string) =>
+      file.split('/').some((name) => protectedPathsFrom(name).some((path) => file.endsWith(`/${path}`)));
     expect(files.filter((file) => !isListed(file))).toEqual([]);
   },
 );
+
+verifies('B1', 'the guide lists the paths that the file tools never write, with the reasons', () => {
+  const guide = readFileSync(new URL('../../docs/guides/filesystem.md', import.meta.url), 'utf8');
+  const rows = PROTECTED.map(
+    ({ paths, reason }) => `| ${paths.map((path) => `\`${path}\``).join(', ')} | ${reason} |\n`,
+  );
+  expect(guide).toContain(`| never written | because it |\n|---|---|\n${rows.join('')}`);
+});
