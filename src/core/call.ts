@@ -193,7 +193,12 @@ export interface ClientCapabilities {
   readonly roots: boolean;
   /** True if the client sends a notification when its roots change. The modern era has none. */
   readonly rootsListChanged?: boolean;
+  /** The extensions that the client declares, by id, with their settings; absent means none. */
+  readonly extensions?: Extensions;
 }
+
+/** Extensions of MCP by id, such as `io.modelcontextprotocol/ui`, with the settings that one side declares. */
+export type Extensions = Readonly<Record<string, JsonObject>>;
 
 /** A request of a server for input during a call, as MCP defines it. */
 export interface InputRequest {
