@@ -118,14 +118,16 @@ interface Identities extends Pick<LiveMetrics, 'meet' | 'identityOf'> {
 }
 
 function identitiesOf(first: readonly Present[]): Identities {
-  const signatures = new Map(first.map(({ name, signature }) => [name, signature]));
-  const signatureOf = (server: string) => signatures.get(server) ?? '';
+  // Made once per server: each call looks its identity up.
+  const known = new Map<string, { readonly signature: string; readonly identity: string }>();
+  const meet = (present: readonly Present[]) => {
+    for (const { name, signature } of present) known.set(name, { signature, identity: identityOf(name, signature) });
+  };
+  meet(first);
   return {
-    meet(present) {
-      for (const { name, signature } of present) signatures.set(name, signature);
-    },
-    signatureOf,
-    identityOf: (server) => identityOf(server, signatureOf(server)),
+    meet,
+    signatureOf: (server) => known.get(server)?.signature ?? '',
+    identityOf: (server) => known.get(server)?.identity ?? identityOf(server, ''),
   };
 }
 
