@@ -33,7 +33,7 @@ verifies('C11', 'a quoted command is read by a shell as the same arguments', () 
     fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (words) => {
       const quoted = quoteCommand(words);
       expect(quoted).not.toContain('\n');
-      const read = execFileSync('bash', ['-c', `printf '%s\\0' ${quoted}`], { env: { LC_ALL: 'C.UTF-8' } });
+      const read = execFileSync('bash', ['--norc', '-c', `printf '%s\\0' ${quoted}`], { env: { LC_ALL: 'C.UTF-8' } });
       expect(read.toString().split('\0').slice(0, -1)).toEqual(words);
     }),
     { numRuns: 60 },
@@ -61,7 +61,7 @@ verifies('L5', 'a quoted name has no backtick, and a shell reads it as the same 
     fc.property(name, (text) => {
       const quoted = quoteName(text);
       expect(quoted).not.toMatch(/[`\n]/);
-      const read = execFileSync('bash', ['-c', `printf %s ${quoted}`], { env: { LC_ALL: 'C.UTF-8' } });
+      const read = execFileSync('bash', ['--norc', '-c', `printf %s ${quoted}`], { env: { LC_ALL: 'C.UTF-8' } });
       expect(read.toString()).toBe(text);
     }),
     { numRuns: 40 },
