@@ -85,14 +85,14 @@ verifies('F6', 'sends a first message over the limit of its connection to a clie
 });
 
 verifies('F6', 'closes the connection of a caller that took no byte for the longest time', async () => {
-  const { lines, write } = counting({ callerBytes: 22.5 * MB, totalBytes: 100 * MB });
+  const { lines, write } = counting({ callerBytes: 30 * MB, totalBytes: 100 * MB });
   const [reading, idle, last] = [await clientPair(), await clientPair(), await clientPair()];
   write(reading.socket, 20 * MB);
   write(idle.socket, 20 * MB);
   await readBytes(reading.client, 10 * MB);
   write(last.socket, 20 * MB);
   expect([reading, idle, last].map(({ socket }) => socket.destroyed)).toEqual([false, true, false]);
-  expect(lines).toEqual([expect.stringContaining('gateway.unsent.callerBytes allows 22500000 for one caller.')]);
+  expect(lines).toEqual([expect.stringContaining('gateway.unsent.callerBytes allows 30000000 for one caller.')]);
 });
 
 verifies(

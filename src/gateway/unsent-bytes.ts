@@ -36,13 +36,13 @@ const CHECKS = 10;
 /** A client that took no byte between two checks does not read. One check may come right after a write. */
 const IDLE_CHECKS = 2;
 /** Over its limit by this factor, a caller loses connections before the next check. */
-const AT_ONCE = 2;
+const AT_ONCE = 1.5;
 const MAX_NAME_CHARS = 100;
 
 /**
  * Counts the bytes that clients have not taken yet, over every transport. Over a limit it closes the connection that has
  * taken no byte for the longest time. A caller over its limit loses only connections that it does not read, until it has
- * twice as many bytes. A connection without unsent bytes costs nothing here.
+ * half as many bytes again. A connection without unsent bytes costs nothing here.
  */
 export class UnsentBytes {
   readonly #limits: UnsentLimits;

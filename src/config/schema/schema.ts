@@ -72,7 +72,7 @@ const unsent = z.strictObject({
     .positive()
     .default(UNSENT.callerBytes)
     .describe(
-      'Most unread bytes of one caller. Over it, connections that are not read are closed; at twice as many, any of its connections.',
+      'Most unread bytes of one caller. Over it, connections that are not read are closed; at 1.5 times as many, any of its connections.',
     ),
   totalBytes: z.int().positive().default(UNSENT.totalBytes).describe('Most unread bytes of all callers.'),
   timeoutMs: z
