@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT, temporaryTree } from './temporary-tree.ts';
 
-const MAX_FILES = 20;
-/** Folders with more files, because each holds a list of like things. */
+const MAX_FILES = 30;
+/** Folders with more files, because they hold a list of like things. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'src/cli/commands': 'one file per command',
   'src/config/hosts': 'one file per host application, and the codecs that they share',
-  'src/upstream/transports': 'four transports with their failures and connects',
 };
 
 const isCounted = (name: string) => name.endsWith('.ts') && !name.endsWith('.test.ts') && name !== 'fixtures.ts';
@@ -27,14 +26,14 @@ function countFiles(root: string): ReadonlyMap<string, number> {
 const findLarge = (root: string) =>
   [...countFiles(root)].filter(([folder, count]) => count > MAX_FILES && !Object.hasOwn(EXCEPTIONS, folder));
 
-it('finds no folder under src with more than 20 source files, except the named ones', () => {
+it('finds no folder under src with more than 30 source files, except the named ones', () => {
   expect(findLarge(ROOT)).toEqual([]);
 });
 
-it('names a folder with 21 source files', () => {
+it('names a folder with 31 source files', () => {
   const files = Array.from({ length: MAX_FILES + 1 }, (_, at) => [`src/core/planted-${at}.ts`, ''] as const);
   const written = { ...Object.fromEntries(files), 'src/core/planted.test.ts': '', 'src/core/fixtures.ts': '' };
-  expect(findLarge(temporaryTree({ written }))).toEqual([['src/core', 21]]);
+  expect(findLarge(temporaryTree({ written }))).toEqual([['src/core', 31]]);
 });
 
 it('lists only exceptions that are needed', () => {
