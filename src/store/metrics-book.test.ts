@@ -47,6 +47,20 @@ onEveryDialect((bench) => {
     ]);
   });
 
+  verifies('R5', 'keeps the counts of the 20 signatures of a server that were called last', async () => {
+    const at = (place: number) => ({ signature: `s${place}`, lastCallTime: place });
+    await bench.store.metrics.add([metricsOf({ server: 'other', ...at(0) })]);
+    for (let place = 0; place < 22; place++)
+      await bench.store.metrics.add([metricsOf(at(place)), metricsOf({ ...at(place), tool: 'echo' })]);
+    await bench.store.metrics.add([metricsOf({ ...at(2), lastCallTime: 99 })]);
+    await bench.store.metrics.add([metricsOf(at(22))]);
+    const kept = (await bench.store.metrics.all()).map(({ server, signature, tool }) => [server, signature, tool]);
+    const places = [2, ...Array.from({ length: 18 }, (_, index) => index + 4)];
+    const expected = places.flatMap((place) => ['', 'echo'].map((tool) => ['demo', `s${place}`, tool]));
+    const byText = (a: readonly string[], b: readonly string[]) => (a.join(' ') < b.join(' ') ? -1 : 1);
+    expect(kept.toSorted(byText)).toEqual([...expected, ['demo', 's22', ''], ['other', 's0', '']].toSorted(byText));
+  });
+
   it('writes no row when one of them cannot be written', async () => {
     await bench.database.run('CREATE UNIQUE INDEX once ON metrics (avg_latency_ms)');
     const rows = [metricsOf(), metricsOf({ tool: 'echo' })];

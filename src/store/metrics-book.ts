@@ -12,9 +12,15 @@ export interface SavedMetrics {
   readonly lastCallTime: number;
 }
 
+/** The signatures under one name whose counts are kept. A program may register ever new servers under one name. */
+export const MAX_SIGNATURES = 20;
+
 /** Keeps call counts over restarts, for all processes on one store. */
 export interface MetricsBook {
   all(): Promise<readonly SavedMetrics[]>;
-  /** Adds to the counts, and replaces averages. Writes all rows or none. */
+  /**
+   * Adds to the counts, and replaces averages. Writes all rows or none. Of the servers under one name it keeps the 20 that
+   * were called last.
+   */
   add(rows: readonly SavedMetrics[]): Promise<void>;
 }

@@ -198,3 +198,17 @@ verifies('R5', 'a new process takes up the counts of the same command only, also
   metrics.meet([...present, { name: 'later', signature: 'same' }]);
   expect(metrics.server('later').totalCalls).toBe(9);
 });
+
+verifies('R5', 'drops the counts of a server that was replaced 20 times since', () => {
+  const { metrics } = bookOf();
+  const replace = (place: number) => metrics.meet([{ name: 'a', signature: `s${place}` }]);
+  for (let place = 0; place <= 20; place++) {
+    replace(place);
+    metrics.of('a', 't').answered(1, false, place);
+  }
+  const countOf = (place: number) => {
+    replace(place);
+    return metrics.server('a').totalCalls;
+  };
+  expect([0, 1, 20].map(countOf)).toEqual([0, 1, 1]);
+});

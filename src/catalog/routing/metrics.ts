@@ -1,6 +1,6 @@
 import type { Metrics, MetricsRow } from '../../core/records/metrics.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
-import type { MetricsBook, SavedMetrics } from '../../store/metrics-book.ts';
+import { MAX_SIGNATURES, type MetricsBook, type SavedMetrics } from '../../store/metrics-book.ts';
 import { Tally } from './tally.ts';
 
 export interface MetricsOptions {
@@ -43,7 +43,7 @@ interface ServerTallies extends Pick<SavedMetrics, 'server' | 'signature'> {
 const SAVE_AFTER_MS = 10_000;
 
 export function openMetrics({ book, saved = [], present = [], timer = realTimer }: MetricsOptions): LiveMetrics {
-  // By name and signature. A server that was replaced keeps its tallies: it may come back.
+  // By name and signature. A server that was replaced keeps its tallies for a while: it may come back.
   const servers = new Map<string, ServerTallies>();
   const written = new Map<Tally, SavedMetrics>();
   const identities = identitiesOf(present);
@@ -58,6 +58,7 @@ export function openMetrics({ book, saved = [], present = [], timer = realTimer 
     if (known) return known;
     const added = { server, signature, whole: new Tally(saveSoon), tools: new Map<string, Tally>() };
     servers.set(identity, added);
+    for (const tally of dropOldest(servers, server)) written.delete(tally);
     return added;
   }
 
@@ -109,6 +110,15 @@ export function openMetrics({ book, saved = [], present = [], timer = realTimer 
       return writing;
     },
   };
+}
+
+/** Drops the oldest servers under a name that more than 20 have had. Returns their tallies. */
+function dropOldest(servers: Map<string, ServerTallies>, name: string): readonly Tally[] {
+  const ofName = [...servers].filter(([, { server }]) => server === name);
+  return ofName.slice(0, -MAX_SIGNATURES).flatMap(([identity, { whole, tools }]) => {
+    servers.delete(identity);
+    return [whole, ...tools.values()];
+  });
 }
 
 const identityOf = (server: string, signature: string) => `${server} ${signature}`;

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { MetricsBook } from '../metrics-book.ts';
+import { MAX_SIGNATURES, type MetricsBook } from '../metrics-book.ts';
 import { fromMetricsRow, toMetricsRow } from '../rows.ts';
 import type { MetricsBookRow } from '../tables.ts';
 import { SCHEMA } from './load-queries.ts';
@@ -17,6 +17,11 @@ const ADD = `INSERT INTO ${TABLE} AS known (${COLUMNS})
     error_count = known.error_count + excluded.error_count,
     avg_latency_ms = excluded.avg_latency_ms,
     last_call_time = greatest(known.last_call_time, excluded.last_call_time)`;
+const DROP_OLD = `DELETE FROM ${TABLE} WHERE (server, signature) IN (
+  SELECT server, signature FROM (
+    SELECT server, signature, row_number() OVER (PARTITION BY server ORDER BY max(last_call_time) DESC) AS place
+      FROM ${TABLE} WHERE server = ANY($1::text[]) GROUP BY server, signature
+  ) AS ranked WHERE place > ${MAX_SIGNATURES})`;
 
 /** The call counts of every Heddle on this database. */
 export function postgresMetricsBook(pool: Pool): MetricsBook {
@@ -32,6 +37,8 @@ export function postgresMetricsBook(pool: Pool): MetricsBook {
       const column = (name: keyof MetricsBookRow) => given.map((row) => row[name]);
       const columns = COLUMNS.split(', ').map((name) => column(name as keyof MetricsBookRow));
       await pool.query(ADD, columns);
+      // The counts are written: an error here would have them added again. The next write drops the same rows.
+      await pool.query(DROP_OLD, [[...new Set(column('server'))]]).catch(() => {});
     },
   };
 }
