@@ -68,7 +68,7 @@ export interface Heddle {
     disconnect(by: Caller, name: string): Promise<ServerStatus>;
     /** Sends a notification to a server, and connects it first. Throws INPUT_INVALID for a method of MCP itself. */
     notify(by: Caller, name: string, notification: OutgoingNotification): Promise<void>;
-    /** Tells the legacy servers that the session of `by` has called that the roots of its client have changed. Connects none. */
+    /** Notifies the legacy servers that the session of `by` has called: its client has other roots. Connects none. */
     rootsChanged(by: Caller): void;
     /**
      * Adds a server at run time: an entry as in `mcpServers`, taken literally, or a server of the program.
@@ -164,9 +164,9 @@ export interface Approvals {
   /** Resolves once an approval is no longer pending, whichever process decided. */
   settled(by: Caller, id: string, signal: AbortSignal): Promise<Approval>;
   /**
-   * Returns how long the request of a call may stay open for an approval: `approvals.keepOpenMs`, or at most 5 s if
-   * neither a webhook nor a hook `onApproval` is set and no approver but the requester has read approvals of this process
-   * in the last minute.
+   * Returns how long the request of a call may stay open for an approval: `approvals.keepOpenMs`, or 5 s at most if no
+   * approver would notice it. A webhook or a hook `onApproval` notifies approvers. So does a read of approvals of this
+   * process in the last minute by an approver other than the requester.
    */
   keepOpenMs(id: string): Promise<number>;
   /** Returns the approval that a call of the caller requested last; undefined if it requested none. */

@@ -69,8 +69,8 @@ const priorityOf = (target: Target) => catalogEntryOf(target).tool.priority;
 const onlyOne = <T>(found: readonly T[]): T | undefined => (found.length === 1 ? found[0] : undefined);
 
 /**
- * Finds the server that lists a URI, else one whose template matches; a simple variable matches slashes only if no other
- * template matches. With several servers it throws NAME_AMBIGUOUS. Each template is tried once, however often it finds.
+ * Finds the server that lists a URI, else one whose template matches. Simple variables match slashes only if no template
+ * matches otherwise. With several servers it throws NAME_AMBIGUOUS. Each template is matched once for all searches.
  */
 function resourceFinder(resources: Resources, wanted: Wanted): Find {
   const [listed = [], ...made] = resources.meanings(wanted.name);

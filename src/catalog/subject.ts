@@ -9,7 +9,7 @@ interface Subject {
 
 /** Returns the public name of a call's target, and its server unless it is a pool. */
 export function subjectOf(catalog: Catalog, call: Call, visible: (target: Target) => boolean): Subject | undefined {
-  // Whether a public name is visible does not matter: it has one meaning.
+  // A public name has one meaning, also if it is hidden.
   const target = findOnly(catalog, call, (found) => found.publicName === call.name || visible(found));
   if (!target) return undefined;
   const { publicName, servers } = target;

@@ -27,7 +27,7 @@ export interface Sources {
   readonly workflows?: Config['workflows'];
 }
 
-/** More than are described for one value of a file. */
+/** The most problems listed for one file. One value of it has at most 100. */
 const MAX_PROBLEMS = 250;
 const UNMANAGED: ManagedRules = { judges: [] };
 

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Creates a folder and its missing parents. Throws the error of the file system. Node's own `recursive` never returns
- * below /proc, where a folder exists but none can be created, and below a symbolic link to nothing.
+ * Creates a folder and its missing parents. Throws the error of the file system. The option `recursive` of Node never
+ * returns below /proc, where no folder can be created, nor below a symbolic link to nothing.
  */
 export function makeFolder(folder: string, mode = 0o777): void {
   const missing: string[] = [];

@@ -41,8 +41,8 @@ const MAX_NAME_CHARS = 100;
 
 /**
  * Counts the bytes that clients have not taken yet, over every transport. Over a limit it closes the connection that has
- * taken no byte for the longest time. A caller over its limit loses only connections that it does not read, until it has
- * half as many bytes again. A connection without unsent bytes costs nothing here.
+ * taken no byte for the longest time. A caller over its limit loses only connections that it does not read; at 1.5 times
+ * the limit it loses any. A connection without unsent bytes costs nothing here.
  */
 export class UnsentBytes {
   readonly #limits: UnsentLimits;

@@ -43,8 +43,8 @@ export function permit({ decide, log, clock = Date.now, taints }: PermitOptions)
 const isApprover = ({ caller }: ResolvedCall) => caller.roles.some((role) => role === 'owner' || role === 'approver');
 
 /**
- * Returns true if the caller at the CLI approved its own call. The plan of the approval says whether it may: an owner or an
- * API key of an approver may, unless a rule excludes the requester.
+ * Returns true if the caller at the CLI approved its own call. The plan of the approval decides whether that counts: it
+ * does for owners and API keys of approvers, unless a rule excludes the requester.
  */
 export const isSelfApproved = ({ approved, caller }: ResolvedCall) => approved === 'self' && caller.via === 'cli';
 

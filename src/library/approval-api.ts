@@ -66,7 +66,7 @@ export interface ApprovalApi {
   };
 }
 
-/** The answer to whether a call needs an approval. */
+/** The effect of the rules on a call that was not made. */
 export interface ApprovalNeed {
   readonly required: boolean;
   /** `deny`: the call would be refused, and no approval helps. */

@@ -71,8 +71,8 @@ export interface HostOptions {
   readonly onRoots?: (context: ElicitationContext) => readonly string[] | Promise<readonly string[]>;
   /**
    * Decides on a call of the program that needs an approval, with the exact arguments. Nothing returned leaves it pending:
-   * the call fails with APPROVAL_PENDING. Not called if the program may not approve the call alone, unless the rule lists
-   * names of the program (`library/<name>`): then it is called until enough of them have decided.
+   * the call fails with APPROVAL_PENDING. Not called if the program may not approve the call alone. If the rule lists names
+   * of the program (`library/<name>`), it is called until enough of them have decided.
    */
   readonly onApprovalRequest?: (
     approval: Approval,

@@ -23,7 +23,7 @@ export interface ServerApi<Local extends LocalServer = LocalServer> {
     notification: { readonly method: string; readonly params?: JsonObject },
     options?: SignalOptions,
   ): Promise<void>;
-  /** Tells connected servers that `onRoots` returns other roots now. Only servers before 2026-07-28 are told. */
+  /** Notifies connected legacy servers that `onRoots` returns other roots now. The modern era has no such notification. */
   rootsChanged(): void;
   /**
    * Adds a server at run time: an entry as in `mcpServers`, taken literally, an in-process server, or a transport.

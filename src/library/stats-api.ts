@@ -12,7 +12,7 @@ export interface StatsOptions {
   readonly per?: 'tool' | 'server' | 'agent';
 }
 
-/** How calls have ended. */
+/** Statistics of calls. */
 export interface StatsApi {
   /** Returns statistics of the calls of all processes with this store, the most called first. */
   stats(options?: StatsOptions): Promise<readonly CallStats[]>;

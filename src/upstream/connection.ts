@@ -51,7 +51,7 @@ export interface Connection {
   subscribe(uri: string, signal: AbortSignal): Promise<void>;
   unsubscribe(uri: string, signal: AbortSignal): Promise<void>;
   notify(method: string, params: JsonObject, signal: AbortSignal): Promise<void>;
-  /** Tells the server that its list of roots has changed; absent unless `roots.listChanged` was declared to it. */
+  /** Notifies the server that its list of roots has changed; absent unless `roots.listChanged` was declared to it. */
   readonly rootsChanged?: () => void;
   /** True once the server has sent a request without a related call. Only one call at a time is certain then. */
   sendsUnrelatedRequests(): boolean;

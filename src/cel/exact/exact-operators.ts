@@ -37,8 +37,8 @@ const TIME_TEXT = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,
 const DURATION_TEXT = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/;
 
 /**
- * Replaces operators of a checked expression. The evaluator's own compare numbers of different types wrongly inside of
- * lists and maps, take the number 1 for the key "1", and round or overflow without an error.
+ * Replaces operators of a checked expression. Those of the evaluator round or overflow without an error. They compare
+ * numbers of different types wrongly inside of lists and maps, and take the number 1 for the key "1".
  */
 export function useExactOperators(root: SyntaxNode): void {
   walk(root, (node) => {

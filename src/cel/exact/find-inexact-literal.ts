@@ -8,8 +8,8 @@ const DECIMAL = /^(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?/;
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /**
- * Finds a literal that has another value than its text: a rounded double, an integer of more than 64 bits, or bytes that
- * the evaluator reads as Latin-1. A rule with it would not match the value that it names.
+ * Finds a literal whose value differs from its text. It is a rounded double, an integer of more than 64 bits, or bytes
+ * that the evaluator reads as Latin-1. A rule with it would not match the value that it names.
  */
 export function findInexactLiteral(root: SyntaxNode, source: string): ExpressionProblem | undefined {
   let found: ExpressionProblem | undefined;

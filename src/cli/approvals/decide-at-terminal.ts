@@ -18,8 +18,9 @@ export interface ApprovalAtTerminal {
 }
 
 /**
- * Settles an approval that a run waits for: approves it because of `--yes`, waits for an approver elsewhere, or shows the approval and asks the user.
- * Returns false if it is still pending. Leaving the prompt throws CALL_CANCELLED.
+ * Settles an approval that a run waits for. With `--yes` it approves, with a wait it leaves the decision to an approver
+ * elsewhere, and otherwise it asks the user. Returns false if the approval is still pending. Leaving the prompt throws
+ * CALL_CANCELLED.
  */
 export async function decideAtTerminal(id: string, site: ApprovalAtTerminal, signal: AbortSignal): Promise<boolean> {
   const { approvals, by, yes, waitMs, mayAsk, aside } = site;

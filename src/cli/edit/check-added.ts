@@ -21,7 +21,8 @@ export const CHECK_OPTIONS: Readonly<Record<'check' | 'no-check', Option>> = {
 /**
  * Connects servers that were just written: with `--check`, or on a terminal. Prints to stderr what fails and how many
  * tools need approval. A failure does not change the exit code, and an interrupt skips the check. With `offers` it also
- * counts the known tools of servers that it does not connect, and offers at a terminal to allow some. Returns the counts.
+ * counts the known tools of servers that it does not connect. At a terminal it then offers to allow some of them. Returns
+ * the counts.
  */
 export async function checkAdded(
   names: readonly string[],

@@ -43,9 +43,8 @@ const unescaped = (value: string) => value.replaceAll('$${', '${');
 export type StoredSecrets = ReadonlyMap<string, string | undefined>;
 
 /**
- * Finds the values that are shown as `[REDACTED]`, so that the values that a user does not see are those that are moved.
- * Values with references are skipped: the secret store does not expand them. A name that is stored with another value
- * is not used.
+ * Finds the values that are shown as `[REDACTED]`: exactly those are moved. Values with references are skipped, because the
+ * secret store does not expand them. A name that is stored with another value is not used.
  */
 export function findInlineSecrets(
   server: string,

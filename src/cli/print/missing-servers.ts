@@ -83,7 +83,7 @@ export function printMissing(missing: readonly ServerStatus[]): void {
   if (missing.some(isEarlierFailure)) notice(NOT_TRIED);
 }
 
-/** Follows results that an earlier command had. */
+/** The notice below failures of an earlier command. */
 export const NOT_TRIED = 'Servers that failed in the last minute were not tried again; --fresh does.';
 
 const NEVER = 'It was never connected.';

@@ -129,7 +129,7 @@ function standingOf(openFlow: () => Promise<ApprovalFlow>): Approvals['standing'
   };
 }
 
-/** Returns true if an approval is pending and the reader cannot approve it now. A program decides for those it names, too. */
+/** Returns true if an approval is pending and the reader cannot approve it now. A program also decides in the names of its approvers. */
 function isUndecidable(by: Caller, approval: StoredApproval, now: number): boolean {
   if (approval.status !== 'pending') return false;
   const named =
@@ -146,7 +146,7 @@ function isUndecidable(by: Caller, approval: StoredApproval, now: number): boole
 const isPresentFor = (by: Caller, approval: StoredApproval, now: number): boolean =>
   vaultPrincipal(by) !== approval.principal && isInProfileOf(by, approval) && !isUndecidable(by, approval, now);
 
-/** Returns true for the roles that read, and for an approver that the embedding program names: it read for them. */
+/** Returns true for roles that read all approvals, and for approvers that the embedding program names. */
 const readsAll = ({ roles, via }: Caller): boolean =>
   via === 'library' || roles.some((role) => APPROVAL_READERS.includes(role));
 

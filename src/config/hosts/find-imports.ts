@@ -17,7 +17,7 @@ export async function findImports(files: readonly HostFile[]): Promise<readonly 
   return found.filter((one) => one !== undefined);
 }
 
-// In the home folder, by any path, the file of a project is that of the user, which comes first.
+// In the home folder the project's file is the user's file, perhaps by another path. The user's comes first.
 async function withoutCopies(files: readonly HostFile[]): Promise<readonly HostFile[]> {
   const keys = await Promise.all(
     files.map(async ({ host, file, at }) => JSON.stringify([host, at, await realpath(file).catch(() => file)])),

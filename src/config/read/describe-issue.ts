@@ -74,8 +74,8 @@ export function checkBySchema<T>(schema: z.ZodType<T>, value: Json): SchemaCheck
 }
 
 /**
- * Converts zod issues to problems with locations. Unknown keys come first, because they explain the other issues. Those
- * after the first 100 have one problem in common.
+ * Converts zod issues to problems with locations. Unknown keys come first, because they explain the other issues. All
+ * issues after the first 100 share one problem.
  */
 export function describeIssues(issues: readonly z.core.$ZodIssue[], checked: Checked): readonly SchemaIssue[] {
   const resolved = issues.flatMap(resolveUnion).flatMap(byKey);

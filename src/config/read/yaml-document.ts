@@ -192,7 +192,7 @@ function toObject(items: readonly Pair[], depth: number): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Returns a function that finds the offset of a value or of its name; of its nearest parent if it is not written. */
+/** Returns a function that finds the offset of a value or its name. A value that is not written has that of its parent. */
 function offsetsIn(root: unknown): (path: JsonPath, part: 'name' | 'value') => number {
   const known = new WeakMap<object, ReadonlyMap<unknown, Pair>>();
   function pairAt(map: { readonly items: readonly Pair[] }, name: string | number): Pair | undefined {

@@ -4,7 +4,7 @@ import { isObject } from '../json.ts';
 /** Returns true if calling twice has the same effect as calling once. */
 export const isRepeatable = ({ target }: ResolvedCall): boolean => target.facts.readOnly || target.facts.idempotent;
 
-/** Returns the sentence about a call that was not repeated because its server is not trusted; empty if it declares nothing. */
+/** Returns a sentence for a call that was not repeated, although its untrusted server declares it read-only; else empty. */
 export function repeatAdvice({ servers, definition: { annotations } }: Target): string {
   const isDeclared = servers.length === 1 && isObject(annotations) && annotations.readOnlyHint === true;
   return isDeclared ? ` ${servers[0]} declares it read-only: if that is true, it is safe to repeat.` : '';

@@ -11,7 +11,7 @@ export interface HostRules {
 
 /**
  * Returns the reason why a browser may not send this form: its page is of another origin. Browsers send `Origin` with
- * every form, so a request without one is not of a foreign page.
+ * every form, so a request without one is not from another page.
  */
 export function checkOwnOrigin({ headers }: RequestHead, publicUrl: string | undefined): string | undefined {
   const { origin } = headers;

@@ -100,8 +100,8 @@ function fromClaims(claims: JsonObject): StateContent {
 const sha256 = (value: JsonObject[string]) => createHash('sha256').update(canonicalJson(value)).digest('base64url');
 
 /**
- * Hashes the caller, not the token: a token may be renewed before the call continues. A token without a person does not
- * continue the call of one that has a person, whose form it would answer.
+ * Hashes the caller, not the token: a token may be renewed before the call continues. A token without a person cannot
+ * continue the call of a token with one: it would respond to the form.
  */
 export const principalOf = ({ caller: { id, profile, person } }: Pick<Call, 'caller'>) =>
   sha256([id, profile ?? null, ...(person === undefined ? [] : [person])]).slice(0, 22);

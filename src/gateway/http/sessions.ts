@@ -21,8 +21,8 @@ export interface SessionInit {
 type SessionCaller = Pick<Caller, 'id' | 'profile' | 'person'>;
 
 /**
- * Returns the owner key of a session: caller id, profile and person. A session cannot be used from another profile, and a
- * token without a person does not answer the forms of one that has a person.
+ * Returns the owner key of a session: caller id, profile and person. A session cannot be used from another profile. A
+ * token without a person cannot respond to the forms of a token with one.
  */
 export const sessionOwner = ({ id, profile, person }: SessionCaller): string =>
   profile === undefined && person === undefined ? id : JSON.stringify([id, profile ?? null, person ?? null]);

@@ -12,7 +12,7 @@ interface ClientWithRoots {
   readonly inSession: InSession;
 }
 
-/** Tells the servers that a session has called that the roots of its client have changed, if the client declared `roots.listChanged`. */
+/** Notifies the servers that a session has called of the changed roots, if its client declared `roots.listChanged`. */
 export function passRootsChange(
   { servers }: Pick<Heddle, 'servers'>,
   { caller, capabilities, inSession }: ClientWithRoots,

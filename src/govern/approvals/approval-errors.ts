@@ -87,7 +87,7 @@ export const unknownOutcome = (call: ResolvedCall, { id, callId, subject }: Appr
     },
   );
 
-// No call runs by them any more.
+// No call can use an approval in these states.
 const OVER: readonly string[] = ['timeout', 'expired', 'void'] satisfies ApprovalStatus[];
 
 /** Creates the error for a decision that has no effect. A settled approval names its decider. */

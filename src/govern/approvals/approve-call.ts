@@ -223,8 +223,8 @@ function toPending(approval: StoredApproval, { call, plan }: ApprovingCall): Pen
 }
 
 /**
- * Tells whether the form of the client decides: the requester may approve by it, and a person is behind its credential. A
- * program would answer its own form. Other front ends ask in their own way.
+ * Returns `offered` if the requester may approve in the form of its client, and `needs-person` if it could with a person
+ * behind its credential: a program would respond to its own form. Other front ends ask in their own way.
  */
 async function formOf(
   approval: StoredApproval,

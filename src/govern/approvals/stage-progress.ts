@@ -54,7 +54,7 @@ export function stageProgress(approval: StagedApproval, countsStill: CountsStill
 /** The agent that requested an approval. */
 type RequestingAgent = Partial<Pick<StagedApproval, 'agent'>>;
 
-/** Returns true for an approver with the name of the agent that requested the approval: it is the requester. */
+/** Returns true for an approver with the name of the agent that requested the approval. */
 const isAgentOf = ({ agent }: RequestingAgent, { id }: Approver): boolean =>
   agent !== undefined && id === callerName({ id: 'library', agent });
 

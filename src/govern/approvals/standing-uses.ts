@@ -76,7 +76,7 @@ function isStillGranted(one: StandingApproval, { call, plan, identities }: Grant
   );
 }
 
-/** More than one caller may have open. */
+/** A caller has fewer pending approvals. */
 const MAX_PENDING = 100;
 
 /** Approves the pending approvals that a new standing approval covers and completes. Each counts as one use. */

@@ -31,7 +31,7 @@ export const BUDGET_PERIODS = Object.keys(TEXT_LENGTH) as readonly BudgetPeriod[
 /** Returns the principal of a name in `budgets.callers`. The user of this machine has one budget under all names. */
 export const budgetPrincipal = (name: string): string => vaultPrincipal({ id: name, roles: ['owner'] });
 
-/** Returns the budget of a principal: its own, else the one of each caller. An agent has only one of its own. */
+/** Returns the budget of a principal: its own, else the one of each caller. An agent has only its own. */
 export function limitsFor({ perCaller, callers }: BudgetSettings, principal: string): BudgetLimits | undefined {
   if (Object.hasOwn(callers, principal)) return callers[principal];
   if (principal !== OWNER_PRINCIPAL) return isNamedByProgram(principal) ? undefined : perCaller;

@@ -269,7 +269,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ],
   // The configuration of the process that began a run. Replicas are identical by definition, so it selects nothing here.
   [`ALTER TABLE ${SCHEMA}.runs ADD COLUMN origin TEXT`],
-  // A key of before has no person behind it: none was declared.
+  // Earlier keys have no person behind them: none was declared.
   [`ALTER TABLE ${SCHEMA}.api_keys ADD COLUMN person INTEGER NOT NULL DEFAULT 0`],
   // The last failed connections: a command shows those of the last minute.
   [
@@ -280,7 +280,7 @@ export const MIGRATIONS: readonly Migration[] = [
        PRIMARY KEY (server, signature)
      )`,
   ],
-  // The old counts lack the command that they are of, so they are dropped.
+  // The old counts do not name their command, so they are dropped.
   [
     `DROP TABLE ${SCHEMA}.metrics`,
     `CREATE TABLE ${SCHEMA}.metrics (

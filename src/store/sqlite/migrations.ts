@@ -269,7 +269,7 @@ export const MIGRATIONS: readonly Migration[] = [
     `DROP INDEX runs_due`,
     `CREATE INDEX runs_due ON runs (due_at, started_at, origin) WHERE owner IS NULL AND due_at IS NOT NULL`,
   ],
-  // A key of before has no person behind it: none was declared.
+  // Earlier keys have no person behind them: none was declared.
   [`ALTER TABLE api_keys ADD COLUMN person INTEGER NOT NULL DEFAULT 0`],
   // The last failed connections: a command shows those of the last minute.
   [
@@ -280,7 +280,7 @@ export const MIGRATIONS: readonly Migration[] = [
        PRIMARY KEY (server, signature)
      )`,
   ],
-  // The old counts lack the command that they are of, so they are dropped.
+  // The old counts do not name their command, so they are dropped.
   [
     `DROP TABLE metrics`,
     `CREATE TABLE metrics (

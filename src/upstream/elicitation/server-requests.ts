@@ -22,9 +22,9 @@ export interface ServerRequests {
   readonly suspendedCalls: SuspendedCalls;
   /** Returns the configured roots as MCP `Root` objects. Every server may list them. */
   roots(): readonly JsonObject[];
-  /** Calls the listener when the configured roots have changed. Returns the function that ends that. */
+  /** Calls the listener when the configured roots have changed. Returns a function that removes the listener. */
   onRootsChanged(listener: () => void): () => void;
-  /** Tells the listeners, if a new configuration has other roots. */
+  /** Calls the listeners if a new configuration has other roots. */
   configured(): void;
   /** Returns the input request as this user may get it. Throws an `RpcError` for the server if they may not. */
   admit(server: string, inputRequest: InputRequest, user: InputUser): InputRequest;

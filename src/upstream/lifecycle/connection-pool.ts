@@ -59,7 +59,7 @@ export interface ConnectionPool extends UserSignIns {
   discoverToolsLater(names: readonly string[], user: UserWithCapabilities): Promise<void>;
   /** Tests whether a server has to be connected before the tools that this caller sees are known. */
   needsConnection(name: string, caller: Caller): boolean;
-  /** Tells the servers that the session of this caller has called that its roots have changed. Connects none. */
+  /** Notifies the servers that the session of this caller has called: its roots have changed. Connects none. */
   rootsChanged(caller: Caller): void;
 }
 
@@ -165,7 +165,7 @@ export function connectionPool(options: ConnectionPoolOptions): OwnedConnectionP
   };
 }
 
-/** Tells servers that the roots of a client have changed. The shared connections of a sole user are those of its client. */
+/** Notifies servers that the roots of a client have changed. A sole user's client uses the shared connections. */
 function announceRootsOf(caller: Caller, privates: PrivateConnections, { user, all }: ConnectionPoolOptions): void {
   privates.rootsChanged(caller);
   if (caller.id !== user?.principal) return;

@@ -22,7 +22,10 @@ export interface HealthOptions {
 export interface Health {
   /** Notes that a message of the server arrived: the next probe is due one interval later. */
   onMessage(): void;
-  /** Probes an idle server; for one that needs a sign-in, sees whether that has happened. Skips a server with calls in flight, or with a message since the last interval. */
+  /**
+   * Probes an idle server. For one that needs a sign-in, checks whether that has happened. Skips a server with calls in
+   * flight, or with a message in the last interval.
+   */
   check(): Promise<void>;
 }
 

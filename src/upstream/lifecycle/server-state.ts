@@ -1,7 +1,7 @@
 import type { HeddleError } from '../../core/errors.ts';
 import type { LostSession } from '../connection.ts';
 
-/** How a server that hangs is noticed, and how a lost one is reconnected. */
+/** The rules by which a hanging server is detected and a lost one reconnected. */
 export interface ReconnectRules {
   /** The missed probes in a row that make a server unhealthy. */
   readonly misses: number;

@@ -2,8 +2,8 @@ import type { Peer } from '../../wire/peer.ts';
 import type { ServerRequests } from '../elicitation/server-requests.ts';
 
 /**
- * Tells a server when the configured roots have changed, while its connection is open. Returns the function that tells it
- * of a change of the client's roots. Changes during a notification are one more notification, however many they are.
+ * Notifies a server when the configured roots change, while its connection is open. Returns a function that sends the same
+ * notification when the client's roots change. All changes during a send cause one more notification.
  */
 export function announceRoots(peer: Peer, serverRequests: Pick<ServerRequests, 'onRootsChanged'>): () => void {
   let isSending = false;

@@ -27,7 +27,7 @@ export interface NegotiateOptions {
   readonly signal: AbortSignal;
   /** The era of an earlier connect: tried first, with the whole deadline. */
   readonly known?: Era | undefined;
-  /** True if a legacy server is told when its list of roots changes. The modern era has no such notification. */
+  /** True if a legacy server gets a notification when its list of roots changes. The modern era has none. */
   readonly announcesRoots?: boolean;
   /** The only version to speak, if the entry of the server fixes one. */
   readonly protocol?: ProtocolVersion | undefined;

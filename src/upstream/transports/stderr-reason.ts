@@ -51,7 +51,7 @@ export function stderrReason(stderr: string): string {
   return text.length <= MAX_QUOTE_CHARS ? text : `${text.slice(0, MAX_QUOTE_CHARS).replace(/\s\S*$/, '')} …`;
 }
 
-/** Returns the lines of that part with their secrets. */
+/** Returns the lines of the stderr that explain a failure. Their secrets are not redacted. */
 export function reasonLines(stderr: string): readonly string[] {
   const lines = meaningfulLines(stderr);
   const from = errorLine(lines);

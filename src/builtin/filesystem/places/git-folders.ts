@@ -26,8 +26,8 @@ export async function isGitFolder(folder: string): Promise<boolean> {
 }
 
 /**
- * Returns the paths that git runs or reads commands from because of the `.git` of a folder: the git folder that a
- * `.git` file names, the common folder of a worktree, included configuration, the folder of hooks and files in commands.
+ * Returns the paths from which git runs or reads commands because of the `.git` of a folder. They are the git folder, the
+ * common folder of a worktree, included configuration, the folder of hooks, and files in commands.
  */
 export async function pathsNamedByGit(dotGit: string, home = homedir()): Promise<readonly string[]> {
   const stats = await stat(dotGit).catch(() => undefined);
@@ -42,8 +42,8 @@ export async function pathsNamedByGit(dotGit: string, home = homedir()): Promise
 }
 
 /**
- * Returns the files that git configuration includes, also indirectly, its folders of hooks and the files that its commands
- * name in the given work trees.
+ * Returns the files that git configuration includes, also indirectly, and its folders of hooks. Adds the files that its
+ * commands name in the given work trees.
  */
 export async function pathsNamedInConfig(
   files: readonly string[],

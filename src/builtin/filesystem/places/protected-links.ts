@@ -20,8 +20,9 @@ interface Surroundings {
 }
 
 /**
- * Tests whether a file is protected configuration by another name. It is in a git folder of any name, git includes it, or
- * a protected path in its folder, in one above, or in another folder of the roots is a link to it or to one of its folders.
+ * Tests whether a file is protected configuration by another name: it is in a git folder of any name, git includes it, or
+ * a protected path is a link to it or to one of its folders. Such links are searched in its folder, in those above, and in
+ * other folders of the roots.
  */
 export async function isLinkedAsProtected(absolute: string, { files, roots }: Surroundings): Promise<boolean> {
   const folders = foldersOf(absolute);

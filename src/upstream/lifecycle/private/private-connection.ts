@@ -44,7 +44,7 @@ export interface PrivateConnection {
 // As many as a caller may have in the gateway.
 const MAX_SESSIONS = 1000;
 
-/** Adds the session of a call. An older one is added again with its next call. */
+/** Adds the session of a call. A dropped session is added again with its next call. */
 export function addSession({ sessions }: PrivateConnection, session: string | undefined): void {
   if (session === undefined || sessions.has(session)) return;
   const [oldest] = sessions.add(session);

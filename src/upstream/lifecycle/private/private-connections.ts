@@ -97,7 +97,7 @@ export class PrivateConnections {
     return open?.feed;
   }
 
-  /** Tells the servers that the session of this caller has called that its roots have changed. */
+  /** Notifies the servers that the session of this caller has called: its roots have changed. */
   rootsChanged({ id, session }: Caller): void {
     for (const { user, sessions, connection } of this.#entries) {
       if (user.principal === id && session !== undefined && sessions.has(session)) connection?.rootsChanged?.();
