@@ -35,7 +35,10 @@ export async function openRunning(
   if (gateway && found && typeof found !== 'string') {
     const connection = await connectToGateway(gateway, { report: notice });
     if (connection) {
-      if (key && !isApiKey(key, gateway)) throw unknownApiKey(key);
+      if (key && !isApiKey(key, gateway)) {
+        connection.close();
+        throw unknownApiKey(key);
+      }
       say(`Using the gateway at ${gateway.url} (pid ${gateway.pid})${key ? ' with an API key' : ''}.`);
       onProblems?.(found.problems);
       const client = gatewayClient(gateway, connection, key);

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 import type { CachedServer, FailureBook, ServerBook, ServerFailure } from '../../store/server-book.ts';
@@ -88,13 +89,17 @@ export function openServerCache({ saved, book, sharedSet = 0, failures }: Server
   };
 }
 
+// A server whose entry changes has another key each time.
+const MAX_FAILURES = 1000;
+
 type FailureCache = Pick<ServerCache, 'failure' | 'putFailure' | 'removeFailure'>;
 
 function failureCache(options: FailureOptions | undefined): FailureCache {
   if (!options) return { failure: () => undefined, putFailure: () => {}, removeFailure: () => {} };
   const { saved, book, shownMs, clock } = options;
   const keyOf = ({ name, signature }: CachedPlan) => JSON.stringify([name, signature]);
-  const failures = new Map(saved.map((one) => [keyOf({ name: one.server, signature: one.signature }), one]));
+  const failures = new BoundedMap<string, ServerFailure>(MAX_FAILURES);
+  for (const one of saved) failures.set(keyOf({ name: one.server, signature: one.signature }), one);
   return {
     failure(server) {
       const found = failures.get(keyOf(server));

@@ -156,7 +156,8 @@ export class StdioClientTransport implements Transport {
 
   #noteStray(line: string): void {
     if (line.trim() === '') return;
-    if (this.stray.lines++ === 0) this.stray.first = line.slice(0, STRAY_CHARS);
+    // A slice would keep the whole line in memory.
+    if (this.stray.lines++ === 0) this.stray.first = Buffer.from(line.slice(0, STRAY_CHARS)).toString();
   }
 
   #refuse(limit: number, head: string): void {
