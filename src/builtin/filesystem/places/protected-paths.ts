@@ -10,7 +10,25 @@ const GIT_MARKS: readonly string[] = ['HEAD', 'commondir'];
 
 // VS Code and editors that are built from it. A project may have a folder `code/user/`, so each has its parent with it.
 const EDITOR_FOLDERS: readonly string[] = ['.config', 'Application Support', 'Roaming'].flatMap((parent) =>
-  ['Code', 'Code - Insiders', 'VSCodium', 'Cursor', 'Windsurf'].map((editor) => `${parent}/${editor}/User/`),
+  [
+    'Code',
+    'Code - Insiders',
+    'Code - OSS',
+    'VSCodium',
+    'Cursor',
+    'Windsurf',
+    'Kiro',
+    'Trae',
+    'Antigravity',
+    'Positron',
+  ].map((editor) => `${parent}/${editor}/User/`),
+);
+
+// Lefthook reads its configuration in several formats.
+const LEFTHOOK_FILES: readonly string[] = ['', '.', '.config/'].flatMap((folder) =>
+  ['lefthook', 'lefthook-local'].flatMap((name) =>
+    ['yml', 'yaml', 'toml', 'json'].map((format) => `${folder}${name}.${format}`),
+  ),
 );
 
 /**
@@ -27,7 +45,24 @@ export const PROTECTED: readonly ProtectedGroup[] = [
     paths: [
       ...['.mcp.json', '.claude/', '.claude.json', 'claude_desktop_config.json', '.cursor/', '.copilot/', '.codeium/'],
       ...['.windsurf/', '.gemini/', '.codex/', '.roo/', '.kiro/', '.amazonq/', '.continue/', '.junie/', '.qwen/'],
-      ...['.kilocode/', '.cline/', '.augment/', '.factory/', '.trae/', '.amp/', '.openhands/', '.opencode/'],
+      ...[
+        '.kilocode/',
+        '.rovodev/',
+        '.iflow/',
+        '.tabnine/',
+        '.codebuddy/',
+        '.qoder/',
+        '.lmstudio/mcp.json',
+        '.warp/',
+        '.grok/',
+        '.cline/',
+        '.augment/',
+        '.factory/',
+        '.trae/',
+        '.amp/',
+        '.openhands/',
+        '.opencode/',
+      ],
       ...[
         'opencode.json',
         'opencode.jsonc',
@@ -43,7 +78,19 @@ export const PROTECTED: readonly ProtectedGroup[] = [
   {
     reason: 'makes an editor or debugger start programs when it opens a folder or file',
     paths: [
-      ...['.vscode/', ...EDITOR_FOLDERS, 'Code/User/mcp.json', '*.code-workspace', '.zed/', 'zed/settings.json'],
+      ...[
+        '.vscode/',
+        '.vscode-server/',
+        '.cursor-server/',
+        '.windsurf-server/',
+        '.vs/mcp.json',
+        '.local/share/code-server/',
+        ...EDITOR_FOLDERS,
+        'Code/User/mcp.json',
+        '*.code-workspace',
+        '.zed/',
+        'zed/settings.json',
+      ],
       ...['.idea/', '.fleet/', '.helix/', '.config/helix/'],
       ...['.devcontainer/', '.devcontainer.json', '.vimrc', '_vimrc', '.gvimrc', '.vim/', '.exrc', '.nvimrc'],
       ...['.nvim.lua', '.config/nvim/', '.emacs', '.emacs.d/', '.config/emacs/', '.dir-locals.el', '.gdbinit'],
@@ -53,8 +100,8 @@ export const PROTECTED: readonly ProtectedGroup[] = [
   {
     reason: 'makes git or another version control system run programs',
     paths: [
-      ...['.git/', '.gitconfig', '.config/git/', '.husky/', '.githooks/', '.pre-commit-config.yaml', 'lefthook.yml'],
-      ...['.lefthook.yml', 'lefthook-local.yml', '.lefthook-local.yml', '.lefthook/', '.overcommit.yml', '.hg/'],
+      ...['.git/', '.gitconfig', '.config/git/', '.husky/', '.githooks/', '.pre-commit-config.yaml', ...LEFTHOOK_FILES],
+      ...['.lefthook/', '.overcommit.yml', '.hg/'],
       ...['.hgrc', '.config/hg/', '.jj/', '.config/jj/'],
     ],
   },
@@ -72,9 +119,15 @@ export const PROTECTED: readonly ProtectedGroup[] = [
         '.bash_logout',
         '.bash_aliases',
         '.bash_completion',
+        '.bashrc.d/',
+        '.bashrc.local',
         '.profile',
         '.zshrc',
         '.zshenv',
+        '.zshrc.d/',
+        '.zshrc.local',
+        '.xonshrc',
+        '.config/xonsh/',
       ],
       ...['.zprofile', '.zlogin', '.zlogout', '.oh-my-zsh/', '.kshrc', '.mkshrc', '.cshrc', '.tcshrc', '.login'],
       ...['.logout', '.inputrc', '.config/fish/', '.config/nushell/', '.config/powershell/', 'profile.ps1'],
@@ -87,13 +140,33 @@ export const PROTECTED: readonly ProtectedGroup[] = [
         'mise.local.toml',
       ],
       ...['.mise.local.toml', '.mise/', '.config/mise.toml', '.config/mise/', '.config/starship.toml'],
-      ...['.tmux.conf', '.config/tmux/', '.screenrc'],
+      ...[
+        '.wezterm.lua',
+        '.config/wezterm/',
+        '.config/kitty/',
+        '.config/alacritty/',
+        '.config/ghostty/',
+        '.tmux.conf',
+        '.config/tmux/',
+        '.screenrc',
+      ],
     ],
   },
   {
     reason: 'runs when a user logs in, at a time, or when a program needs it',
     paths: [
-      ...['.xprofile', '.xinitrc', '.xsession', '.xsessionrc', '.pam_environment', '.config/environment.d/'],
+      ...[
+        '.xprofile',
+        '.xinitrc',
+        '.xsession',
+        '.xsessionrc',
+        '.pam_environment',
+        '.forward',
+        '.config/i3/',
+        '.config/sway/',
+        '.config/hypr/',
+        '.config/environment.d/',
+      ],
       ...[
         '.config/autostart/',
         '.config/systemd/',
