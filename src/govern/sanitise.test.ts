@@ -41,14 +41,15 @@ verifies('V1', 'redacts values of names with a secret word, and keeps longer wor
   const names =
     'auth bearer pin session_id sessionId SESSIONID passwd pwd passphrase otp cookie set-cookie jwt sid connect.sid csrf ' +
     'X-CSRF client_secret private_key access_key x-api-key credentials refresh signature X-Auth-Key userPIN pinCode ' +
-    'PHPSESSID smtp_pass signingKey SSHKey cvv verification_code x-amz-signature';
+    'PHPSESSID smtp_pass signingKey SSHKey cvv verification_code x-amz-signature ' +
+    'mfa_code puk pincode code_verifier authKey authkey sessionkey';
   for (const name of names.split(' ')) {
     expect.soft(clean({ a: [{ [name]: 'hunter2' }] }), name).toEqual({ a: [{ [name]: '[REDACTED]' }] });
   }
   expect(clean({ pin: 4711 })).toEqual({ pin: '[REDACTED]' });
   const kept =
     'pinned author authors authored mapping spin pinpoint signatures_count key cacheKey issue_key session sessions refreshed ' +
-    'sidebar inside bearers compass passage passed code opinion hotpink designature region';
+    'sidebar inside bearers compass passage passed code opinion hotpink designature region code verifier mfa puking';
   for (const name of kept.split(' ')) expect.soft(clean({ [name]: 'x1' }), name).toEqual({ [name]: 'x1' });
   const switches = { auth: true, refresh: false, pin: null };
   expect(clean(switches)).toEqual(switches);

@@ -10,6 +10,7 @@ const SECRET_NAME_WORDS = [
   ...['pin', 'otp', 'totp', 'pass', 'passcode', 'passkey', 'cvv', 'cvc', 'sid', 'sessionid', 'session-id'],
   ...['phpsessid', 'jsessionid', 'sessid'],
   ...['signing-key', 'encryption-key', 'master-key', 'ssh-key', 'session-key', 'shared-key', 'account-key'],
+  ...['pincode', 'puk', 'authkey', 'sessionkey', 'mfa-code', 'code-verifier'],
   ...['security-code', 'recovery-code', 'verification-code', 'one-time-code'],
 ];
 const WORDS: ReadonlySet<string> = new Set(SECRET_NAME_WORDS);
