@@ -6,7 +6,7 @@
 type Value = { readonly value: unknown } | undefined;
 type Resolve = (reference: string) => Value;
 
-const TOKEN = /\s*(\|\||&&|[=!<>]=|[!<>()]|\$\w+(?:\.\w+)*|-?\d+(?:\.\d+)?|'[^']*'|"[^"]*"|\w+)/y;
+const TOKEN = /\s*(\|\||&&|[=!<>]=|[!<>()]|\$[\w-]+(?:\.\w+)*|-?\d+(?:\.\d+)?|'[^']*'|"[^"]*"|\w+)/y;
 const COMPARE: Readonly<Record<string, (left: number, right: number) => boolean>> = {
   '<': (left, right) => left < right,
   '<=': (left, right) => left <= right,

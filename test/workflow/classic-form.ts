@@ -12,6 +12,7 @@ export interface ClassicParallel {
   readonly id: string;
   readonly branches: readonly StepOrSteps[];
   readonly mergeStrategy: 'first' | 'all' | 'majority';
+  readonly outputMapping?: Readonly<Record<string, string>>;
   readonly timeout?: number;
 }
 export interface ClassicConditional {
@@ -20,6 +21,7 @@ export interface ClassicConditional {
   readonly condition: string;
   readonly ifTrue: StepOrSteps;
   readonly ifFalse?: StepOrSteps;
+  readonly outputMapping?: Readonly<Record<string, string>>;
 }
 export interface ClassicFanout {
   readonly type: 'fanout';
@@ -28,6 +30,7 @@ export interface ClassicFanout {
   readonly splitExpression: string;
   readonly maxConcurrency?: number;
   readonly mergeTool?: string;
+  readonly outputMapping?: Readonly<Record<string, string>>;
 }
 export interface ClassicLoop {
   readonly type: 'loop';
@@ -35,8 +38,33 @@ export interface ClassicLoop {
   readonly condition: string;
   readonly maxIterations: number;
   readonly body: StepOrSteps;
+  readonly outputMapping?: Readonly<Record<string, string>>;
 }
-export type ClassicStep = ClassicTool | ClassicParallel | ClassicConditional | ClassicFanout | ClassicLoop;
+export interface ClassicPipeline {
+  readonly type: 'pipeline';
+  readonly id: string;
+  readonly outputMapping?: Readonly<Record<string, string>>;
+  readonly steps: readonly PipelinePart[];
+}
+export interface Enrich {
+  readonly toolName: string;
+  readonly inputMapping: Readonly<Record<string, string>>;
+  readonly as: string;
+}
+export type PipelinePart =
+  | { readonly transform: string | Readonly<Record<string, string>> }
+  | { readonly filter: string }
+  | { readonly enrich: Enrich }
+  | { readonly source: ClassicStep }
+  | { readonly sink: ClassicStep }
+  | ClassicStep;
+export type ClassicStep =
+  | ClassicTool
+  | ClassicParallel
+  | ClassicConditional
+  | ClassicFanout
+  | ClassicLoop
+  | ClassicPipeline;
 export type StepOrSteps = ClassicStep | readonly ClassicStep[];
 export interface ClassicWorkflow {
   readonly name: string;

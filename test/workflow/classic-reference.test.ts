@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { verifies } from '../requirements.ts';
 import type { ClassicStep, ClassicWorkflow } from './classic-form.ts';
-import { type Args, evaluateClassic, SERVER_ID, type Tools } from './classic-reference.ts';
+import { evaluateClassic, SERVER_ID, type Tools } from './classic-reference.ts';
+import type { Args } from './classic-values.ts';
 
 const text = (value: string) => [{ type: 'text', text: value }];
 const success = (value: string) => ({ content: text(value), isError: false, serverId: SERVER_ID, latencyMs: 0 });

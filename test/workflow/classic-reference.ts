@@ -1,19 +1,30 @@
-import { evaluateCel } from './cel-subset.ts';
 import type {
   ClassicFanout,
   ClassicLoop,
   ClassicParallel,
+  ClassicPipeline,
   ClassicStep,
   ClassicWorkflow,
+  Enrich,
+  PipelinePart,
   StepOrSteps,
 } from './classic-form.ts';
+import {
+  type Args,
+  isTrue,
+  type Outcome,
+  parseLiteral,
+  resolveMapping,
+  resolveValue,
+  StepFailure,
+  type Values,
+} from './classic-values.ts';
 
 export interface ToolResult {
   readonly content: readonly unknown[];
   readonly isError?: boolean;
   readonly structuredContent?: Readonly<Record<string, unknown>>;
 }
-export type Args = Readonly<Record<string, unknown>>;
 export type Tools = (toolName: string, args: Args) => Promise<ToolResult>;
 
 export interface ClassicCall {
@@ -39,20 +50,11 @@ export interface ClassicResult {
 /** The `serverId` of every tool result. */
 export const SERVER_ID = 'test';
 
-class StepFailure extends Error {}
-
-/** The result of a step or of a list of steps; undefined when there is none. */
-type Outcome = { readonly value: unknown } | undefined;
 type Attempt = { readonly value: unknown } | { readonly failure: StepFailure };
 
-interface Run {
-  readonly input: unknown;
+interface Run extends Values {
   readonly tools: Tools;
   readonly errorHandling: 'stop' | 'skip' | 'fallback';
-  readonly steps: Map<string, { readonly value: unknown; readonly isTool: boolean }>;
-  readonly skipped: Set<string>;
-  readonly variables: Map<string, unknown>;
-  readonly loopVariables: ReadonlyMap<string, unknown>;
   readonly logs: ClassicLog[];
   readonly calls: ClassicCall[];
 }
@@ -62,7 +64,13 @@ interface Run {
  * Rejects only when the evaluator itself is at fault.
  */
 export async function evaluateClassic(workflow: ClassicWorkflow, input: unknown, tools: Tools): Promise<ClassicResult> {
-  const state = { steps: new Map(), skipped: new Set<string>(), variables: new Map(), loopVariables: new Map() };
+  const state = {
+    steps: new Map(),
+    skipped: new Set<string>(),
+    variables: new Map(),
+    loopVariables: new Map(),
+    locals: {},
+  };
   const run: Run = { ...state, input, tools, errorHandling: workflow.errorHandling ?? 'stop', logs: [], calls: [] };
   const attempt = await attemptSteps(workflow.steps, run);
   const { logs, calls } = run;
@@ -97,7 +105,7 @@ async function runStep(step: ClassicStep, run: Run): Promise<Outcome> {
   try {
     const outcome = await execute(step, run);
     keep(outcome);
-    if ('outputMapping' in step) setVariables(step.outputMapping ?? {}, run);
+    setVariables(step.outputMapping ?? {}, run);
     log('complete');
     return outcome;
   } catch (failure) {
@@ -115,6 +123,10 @@ async function runStep(step: ClassicStep, run: Run): Promise<Outcome> {
   }
 }
 
+function setVariables(mapping: Readonly<Record<string, string>>, run: Run): void {
+  for (const [name, value] of Object.entries(resolveMapping(mapping, run))) run.variables.set(name, value);
+}
+
 async function execute(step: ClassicStep, run: Run): Promise<Outcome> {
   switch (step.type) {
     case 'parallel':
@@ -127,6 +139,8 @@ async function execute(step: ClassicStep, run: Run): Promise<Outcome> {
       return { value: await runFanout(step, run) };
     case 'loop':
       return { value: await runLoop(step, run) };
+    case 'pipeline':
+      return { value: await runPipeline(step, run) };
     default:
       return { value: await callTool(step.toolName, resolveMapping(step.inputMapping ?? {}, run), run) };
   }
@@ -203,71 +217,68 @@ async function runLoop({ condition, maxIterations, body }: ClassicLoop, run: Run
   return loopResults;
 }
 
+async function runPipeline({ steps }: ClassicPipeline, run: Run): Promise<unknown> {
+  let prev = 'prev' in run.locals ? run.locals.prev : run.input;
+  for (const part of steps) prev = await runPart(part, { ...run, locals: { ...run.locals, prev } });
+  return prev;
+}
+
+async function runPart(part: PipelinePart, run: Run): Promise<unknown> {
+  const { prev } = run.locals;
+  const withItem = (item: unknown, index: number) => ({ ...run, locals: { ...run.locals, item, index } });
+  if ('transform' in part) {
+    const { transform: text } = part;
+    const transform = (inside: Run) =>
+      typeof text === 'string' ? resolveValue(text, inside)?.value : resolveMapping(text, inside);
+    if (!/\$item\b/.test(JSON.stringify(text))) return transform(run);
+    return itemsOf(prev).map((item, index) => transform(withItem(item, index)));
+  }
+  if ('filter' in part) return itemsOf(prev).filter((item, index) => isTrue(part.filter, withItem(item, index)));
+  if ('enrich' in part) return enrich(part.enrich, run);
+  const outcome = await runStep('source' in part ? part.source : 'sink' in part ? part.sink : part, run);
+  return outcome ? dataOf(outcome.value) : prev;
+}
+
+async function enrich({ toolName, inputMapping, as }: Enrich, run: Run): Promise<unknown> {
+  const { prev } = run.locals;
+  const items = Array.isArray(prev) ? prev : [prev];
+  if (!items.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item))) {
+    throw new StepFailure('An item is not an object.');
+  }
+  const inItem = items.map((item, index): Run => ({ ...run, calls: [], locals: { ...run.locals, item, index } }));
+  const attempts = await Promise.all(
+    inItem.map(async (inside): Promise<Attempt> => {
+      const result = await callTool(toolName, resolveMapping(inputMapping, inside), inside).catch(
+        (failure: StepFailure) => failure,
+      );
+      return result instanceof StepFailure ? { failure: result } : { value: dataOf(result) };
+    }),
+  );
+  const failed = attempts.find((one) => 'failure' in one);
+  keepCalls(inItem, run, () => failed !== undefined);
+  if (failed) throw failed.failure;
+  const enriched = items.map((item, at) => ({ ...item, [as]: resultOf(attempts[at] as Attempt) }));
+  return Array.isArray(prev) ? enriched : enriched[0];
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new StepFailure('The value is not an array.');
+}
+
+/** Returns what the later parts of a pipeline work on: of a tool result its data, any other value itself. */
+function dataOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('latencyMs' in value)) return value;
+  const { content, structuredContent } = value as unknown as ToolResult;
+  const text = content.map((block) => (block as { readonly text: string }).text).join('\n');
+  const parsed = parseLiteral(text)?.value;
+  return structuredContent ?? (typeof parsed === 'object' && parsed !== null ? parsed : { text, content });
+}
+
 const resultOf = (attempt: Attempt) => ('value' in attempt ? attempt.value : undefined);
 
 function keepCalls(inside: readonly Run[], run: Run, isOptional: (at: number) => boolean): void {
   for (const [at, { calls }] of inside.entries()) {
     run.calls.push(...calls.map((call) => ({ ...call, optional: call.optional || isOptional(at) })));
   }
-}
-
-const REFERENCE = /^\$[A-Za-z_]\w*(\.\w+)*$/;
-
-/** Resolves each value. A reference that resolves to nothing leaves its argument out. */
-function resolveMapping(mapping: Readonly<Record<string, string>>, run: Run): Args {
-  const found = Object.entries(mapping).map(([name, text]) => ({ name, found: resolveValue(text, run) }));
-  return Object.fromEntries(found.flatMap(({ name, found }) => (found ? [[name, found.value]] : [])));
-}
-
-function setVariables(mapping: Readonly<Record<string, string>>, run: Run): void {
-  for (const [name, value] of Object.entries(resolveMapping(mapping, run))) run.variables.set(name, value);
-}
-
-/** Returns the value of a reference, of JSON text, or the text itself. */
-function resolveValue(text: string, run: Run): Outcome {
-  return REFERENCE.test(text) ? resolveReference(text, run) : (parseLiteral(text) ?? { value: text });
-}
-
-function parseLiteral(text: string): Outcome {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
-}
-
-function resolveReference(text: string, run: Run): Outcome {
-  const [root = '', ...path] = text.slice(1).split('.');
-  if (root === 'input') return follow({ value: run.input }, path);
-  const [name = '', ...rest] = path;
-  if (root === 'var') {
-    const owner = [run.loopVariables, run.variables].find((one) => one.has(name));
-    return owner && follow({ value: owner.get(name) }, rest);
-  }
-  const step = run.steps.get(root);
-  if (step && name === 'result') return follow(step, rest);
-  const isPart = ['content', 'isError', 'serverId', 'latencyMs'].includes(name);
-  return step?.isTool && isPart ? follow(step, path) : undefined;
-}
-
-function follow(from: { readonly value: unknown }, path: readonly string[]): Outcome {
-  let value = from.value;
-  for (const part of path) {
-    const isKey = Array.isArray(value) ? /^\d+$/.test(part) : typeof value === 'object' && value !== null;
-    if (!isKey || !Object.hasOwn(value as object, part)) return undefined;
-    value = (value as Record<string, unknown>)[part];
-  }
-  return { value };
-}
-
-/** Decides a condition. A single reference or literal counts by truthiness, anything longer is CEL. */
-function isTrue(text: string, run: Run): boolean {
-  if (REFERENCE.test(text)) return Boolean(resolveReference(text, run)?.value);
-  const literal = parseLiteral(text);
-  if (literal) return Boolean(literal.value);
-  const decided = evaluateCel(text, (reference) => resolveReference(reference, run));
-  if (typeof decided === 'boolean') return decided;
-  const roots = [...text.matchAll(/\$(\w+)/g)].map(([, root = '']) => root);
-  if (roots.some((root) => run.skipped.has(root))) return false;
-  throw new StepFailure(`The condition has no value: ${text}`);
 }

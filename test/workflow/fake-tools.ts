@@ -1,7 +1,8 @@
-import type { Args, ToolResult } from './classic-reference.ts';
+import type { ToolResult } from './classic-reference.ts';
+import type { Args } from './classic-values.ts';
 
-export const SAFE_TOOLS = ['echo', 'list', 'empty', 'structured'] as const;
-/** `picky` has error results and `breaks` throws for one in four arguments; `never` always has an error result. */
+const SAFE_TOOLS = ['echo', 'list', 'empty', 'structured', 'rows'] as const;
+/** `rows` has a list as JSON in its text; `picky` has error results and `breaks` throws for one in four arguments; `never` always has an error result. */
 const FAILING_TOOLS = ['picky', 'breaks', 'never'] as const;
 export const TOOL_NAMES = [...SAFE_TOOLS, ...FAILING_TOOLS];
 
@@ -26,6 +27,7 @@ export function fakeResult(toolName: string, args: Args): ToolResult {
     Array.from({ length: count }, (_, at) => ({ type: 'text', text: `${hash % 100}/${at}` }));
   if (toolName === 'breaks' && hash % 4 === 0) throw new Error('The tool threw.');
   if (toolName === 'never' || (toolName === 'picky' && hash % 4 === 0)) return { content: texts(1), isError: true };
+  if (toolName === 'rows') return { content: [{ type: 'text', text: `[{"n":1},{"n":${hash % 4}}]` }] };
   if (toolName === 'structured')
     return { content: texts(1), structuredContent: { content: 'other', value: hash % 100 } };
   return { content: texts({ list: 1 + (hash % 3), empty: 0 }[toolName] ?? 1) };

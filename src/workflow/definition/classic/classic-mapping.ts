@@ -65,7 +65,11 @@ function toSingle(value: Json, at: SourceValue): Mapping | undefined {
   if (ref) return at.in.from(at, { ref });
   const quoted = QUOTED.exec(text);
   if (quoted) return { value: quoted[1] ?? quoted[2] ?? '' };
-  return /^(true|false|null|-?\d+(\.\d+)?)$/.test(text) ? { value: JSON.parse(text) as Json } : undefined;
+  try {
+    return { value: JSON.parse(text) as Json };
+  } catch {
+    return undefined;
+  }
 }
 
 /** A list to split: a reference, a list, a list as JSON in a text, or CEL. */

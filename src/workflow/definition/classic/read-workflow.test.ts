@@ -186,7 +186,8 @@ it.each([
   ['007', { value: '007' }],
   [{ deep: '5' }, { value: { deep: '5' } }],
   ['$a.result.items.0.name', ref('$a.result.items.0.name', 'a', 'result', 'items', 0, 'name')],
-  ['$$a', { value: '$a' }],
+  ['$$a', { value: '$$a' }],
+  ['$5.00', { value: '$5.00' }],
   ['${{ $input.n + 1 }}', { cel: 'scope["input"].n + 1' }],
 ])('reads the classic mapping value %j', (text, expected) => {
   const step = stepOf({ id: 'a', toolName: 'x', inputMapping: { v: text, w: '$input' } });
@@ -198,6 +199,8 @@ it.each([
   ['true', { truthy: { value: true } }],
   ['0', { truthy: { value: 0 } }],
   ["''", { truthy: { value: '' } }],
+  ['[]', { truthy: { value: [] } }],
+  ['{}', { truthy: { value: {} } }],
   [true, { truthy: { value: true } }],
   ['$a.result.n == 1', { cel: 'scope["a"].result.n == 1' }],
   ['!$a.result.ok', { cel: '!scope["a"].result.ok' }],

@@ -2,7 +2,6 @@ import { isObject } from '../../../core/json.ts';
 import { namesIn } from '../../expressions/evaluate-mapping.ts';
 import type { Branch, Mapping, PipelinePart, Step } from '../canonical.ts';
 import { childOf, type SourceValue } from '../compilation.ts';
-import { condition } from '../expressions/mapping.ts';
 import {
   choiceField,
   countField,
@@ -82,7 +81,7 @@ const part: SourceField<PipelinePart> = {
     anyOf: [
       { $ref: '#/$defs/classicStep' },
       ...Object.entries({
-        ...{ transform: classicMapping.schema, filter: condition.schema, enrich: enrich.schema },
+        ...{ transform: classicMapping.schema, filter: classicCondition.schema, enrich: enrich.schema },
         ...Object.fromEntries(['source', 'step', 'sink'].map((key) => [key, { $ref: '#/$defs/classicStep' }])),
       }).map(([key, schema]) => ({
         ...{ type: 'object', properties: { [key]: schema }, required: [key], additionalProperties: false },
@@ -103,7 +102,7 @@ function operation(at: SourceValue, key: string, name: string): PipelinePart | u
     return transform && { transform, each: namesIn(transform).has('item') };
   }
   if (key === 'filter') {
-    const filter = condition.read(at);
+    const filter = classicCondition.read(at);
     return filter && { filter };
   }
   if (key !== 'enrich') return stepPart(at, name);

@@ -57,7 +57,7 @@ function textMapping(at: SourceValue, text: string): Mapping | undefined {
     });
   }
   if (MENTIONS.test(text)) warnOfMention(at, text);
-  return { value: text.startsWith('$$') ? text.slice(1) : text };
+  return { value: text.startsWith('$$') && at.in.form === 'rich' ? text.slice(1) : text };
 }
 
 function warnOfMention(at: SourceValue, text: string): void {
