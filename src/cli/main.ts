@@ -57,7 +57,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
 
 /** Throws USAGE_INVALID if a key is given to a command that runs only as the user: it would run with all rights. */
 function refuseKey(name: string, { options, hasNoCaller }: Command): void {
-  if (Object.hasOwn(options, 'key') || hasNoCaller || !process.env[KEY_VARIABLE]?.trim()) return;
+  if (Object.hasOwn(options, 'key') || hasNoCaller || process.env[KEY_VARIABLE] === undefined) return;
   const line = name === 'status' ? 'heddle' : `heddle ${name}`;
   throw new HeddleError('USAGE_INVALID', `\`${line}\` cannot run as the API key in ${KEY_VARIABLE}.`, {
     fix: `Unset ${KEY_VARIABLE} to run it as the user of this machine.`,
@@ -113,7 +113,7 @@ async function overview(): Promise<string> {
     '',
     ...groups.flat(),
     `With ${KEY_VARIABLE} or --key FILE a command acts as an API key,`,
-    'through a running gateway. One that cannot refuses to run.',
+    'through a running gateway. Commands that cannot do that refuse to run.',
     ...(install === undefined ? [] : ['', 'To type heddle in every folder, run once:', `  ${install}`]),
   ].join('\n');
 }

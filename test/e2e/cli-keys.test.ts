@@ -66,6 +66,29 @@ describe('a command with HEDDLE_KEY or --key', () => {
     expect(outside.stderr).not.toContain('hidden');
   });
 
+  verifies('P4', 'does not run as the owner if HEDDLE_KEY is empty, as a secret that a CI job lacks', async () => {
+    const one = shop();
+    await one.up();
+    for (const words of [
+      ['call', 'notes.write', 'text=hi'],
+      ['call', 'notes.write', 'text=hi', '--local'],
+      ['approvals'],
+      ['lint'],
+    ]) {
+      const refused = await one.heddle(words, { env: { HEDDLE_KEY: ' ' } });
+      expect([words, refused.code, refused.stderr]).toEqual([
+        words,
+        2,
+        expect.stringContaining('USAGE_INVALID: HEDDLE_KEY is set and empty.'),
+      ]);
+    }
+    const file = join(one.folder, 'ci.key');
+    writeFileSync(file, (await keyOf(one, 'ci')).env.HEDDLE_KEY);
+    const env = { HEDDLE_KEY: '' };
+    expect(await one.heddle(['call', 'notes.write', 'text=hi', '--key', file], { env })).toMatchObject({ code: 0 });
+    expect(await one.heddle(['version'], { env })).toMatchObject({ code: 0 });
+  });
+
   verifies('P4', 'is refused without the role, and with an unknown or revoked key', async () => {
     const one = shop();
     const { token } = await one.up();

@@ -9,9 +9,13 @@ export interface GivenKey {
   readonly source: string;
 }
 
-/** Returns true if a command is to act as an API key. */
-export const isKeyGiven = (input: Input, env: NodeJS.ProcessEnv = process.env): boolean =>
-  input.text('key') !== undefined || (env[KEY_VARIABLE]?.trim() ?? '') !== '';
+/** Returns true if a command is to act as an API key. Throws USAGE_INVALID if the variable is empty. */
+export function isKeyGiven(input: Input, env: NodeJS.ProcessEnv = process.env): boolean {
+  if (input.text('key') !== undefined) return true;
+  const key = env[KEY_VARIABLE];
+  if (key?.trim() === '') throw emptyKey();
+  return key !== undefined;
+}
 
 /** Reads the API key of `--key FILE`, else that of the variable; undefined without one. */
 export async function readGivenKey(input: Input, env: NodeJS.ProcessEnv = process.env): Promise<GivenKey | undefined> {
@@ -21,6 +25,12 @@ export async function readGivenKey(input: Input, env: NodeJS.ProcessEnv = proces
   const written = file === undefined ? env[KEY_VARIABLE] : await textSources().read(file);
   return { text: written?.trim() ?? '', source: file === undefined ? KEY_VARIABLE : 'the file of --key' };
 }
+
+/** Returns the error for a variable without a key. A CI job that lacks the secret sets it so, and would run with all rights. */
+const emptyKey = (): HeddleError =>
+  new HeddleError('USAGE_INVALID', `${KEY_VARIABLE} is set and empty.`, {
+    fix: 'Set it to an API key, or unset it to run as the user of this machine.',
+  });
 
 /** Returns the error for a key given in place of a file. Other users of the machine can see the arguments of a command. */
 const notFile = (): HeddleError =>
