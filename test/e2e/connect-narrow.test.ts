@@ -5,6 +5,19 @@ import { verifies } from '../requirements.ts';
 import { project } from './heddle-command.ts';
 import { terminal } from './terminal.ts';
 
+verifies('L3', 'a question that is wrapped is indented, and without the mark of quoted text', async () => {
+  const one = project({ 'heddle.json': {} });
+  const file = join(one.env.HOME ?? '', '.cursor', 'mcp.json');
+  mkdirSync(join(file, '..'));
+  writeFileSync(file, JSON.stringify({ mcpServers: { demo: { command: 'demo-server' } } }));
+  const narrow = await terminal(one, ['connect', 'cursor'], { rows: 40, cols: 60 });
+  await narrow.type('[Y/n]', 'n');
+  await narrow.type('[Y/n]', 'n');
+  await narrow.ended();
+  expect(narrow.screen()).toMatch(/Cursor has servers that Heddle has not: demo\.[^|]*\n {4}\S/);
+  expect(narrow.screen()).not.toContain('  | ');
+});
+
 verifies('L3', 'the list of hosts names each file also in a terminal of 60 columns', async () => {
   const one = project({ 'heddle.json': {} });
   const file = join(one.env.HOME ?? '', '.cursor', 'mcp.json');

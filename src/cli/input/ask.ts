@@ -2,12 +2,15 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { HeddleError } from '../../core/errors.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
-import { following } from '../print/escape-control.ts';
+import { following, sentence } from '../print/escape-control.ts';
 
 /** Returns true if stdin and stderr are a terminal. */
 export const canAsk = (): boolean => Boolean(process.stdin.isTTY && process.stderr.isTTY);
 
-const shown = (question: string): string => following('', oneLine(question), process.stderr);
+const shown = (question: string): string => sentence('', oneLine(question), process.stderr);
+
+/** Formats a prompt that may be a server's text, so its wrapped lines get the mark. */
+const quoted = (question: string): string => following('', oneLine(question), process.stderr);
 
 /** Asks for yes or no. Enter means yes. */
 export async function askYes(question: string): Promise<boolean> {
@@ -56,7 +59,7 @@ export function openConversation(): Conversation {
   return {
     async ask(question) {
       if (left) throw leftOff();
-      lines.setPrompt(`${shown(question)} `);
+      lines.setPrompt(`${quoted(question)} `);
       lines.prompt();
       const early = typed.shift();
       if (early !== undefined) return early;
