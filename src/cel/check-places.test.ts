@@ -26,7 +26,7 @@ verifies('G3', 'finds tests of a path or a host as text, and writes the function
     expect(warningsOf(source), source).toEqual([
       {
         message: expect.stringMatching(/^it tests a (?:path|host) as text/),
-        fix: `Replace this test alone by \`${fix}\`.`,
+        fix: `Replace only this test with \`${fix}\`.`,
         offset,
       },
     ]);

@@ -62,7 +62,7 @@ function pathTest(name: string, text: string, value: string): TextTest | undefin
   const plain = text.endsWith('/') ? text.slice(0, -1) : text;
   const folder = isPrefix && isPlainFolder(plain) ? plain : '/folder';
   const message = `it tests a path as text, and ${shown(`${folder}/../etc`)} is another folder`;
-  return { message, fix: `Replace this test alone by \`path.inside(${value}, ${JSON.stringify(folder)})\`.` };
+  return { message, fix: `Replace only this test with \`path.inside(${value}, ${JSON.stringify(folder)})\`.` };
 }
 
 /** Returns true for a pattern that begins with a folder and lets any text follow. */
@@ -82,7 +82,7 @@ function hostTest(text: string, value: string, isUrl: boolean): TextTest | undef
   const pattern = written.startsWith('.') ? `*${written}` : written;
   const wanted = isHostPattern(pattern) ? pattern.toLowerCase() : '*.example.com';
   const message = `it tests a host as text, and ${shown(`https://evil.net/?${wanted.replace('*', 'a')}`)} is another host`;
-  return { message, fix: `Replace this test alone by \`host.is(${value}, ${JSON.stringify(wanted)})\`.` };
+  return { message, fix: `Replace only this test with \`host.is(${value}, ${JSON.stringify(wanted)})\`.` };
 }
 
 /** Returns true if a value comes from the arguments, or from a name that the expression binds. */

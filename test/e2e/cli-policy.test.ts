@@ -196,7 +196,7 @@ verifies('G3', 'rules on paths and hosts deny other spellings, and rules that co
   expect(passed.code).toBe(0);
   const warning = `${file}:5:29: \`when\` of the policy as-text may miss: it tests a path as text`;
   expect(passed.stderr).toContain(warning);
-  expect(passed.stderr).toContain('Replace this test alone by `path.inside(args.old, "/team")`.');
+  expect(passed.stderr).toContain('Replace only this test with `path.inside(args.old, "/team")`.');
   expect((await heddle(['doctor'])).stdout).toContain(warning);
 });
 

@@ -105,7 +105,7 @@ verifies('L1', 'on a terminal, connect asks whether to import, to disable and to
   const { at, bytes } = hostMachine({ [CURSOR]: cursorText });
   const { type, ended, screen } = await terminal(at, ['connect', 'cursor'], { rows: 50, cols: 200 });
   await type('has servers that Heddle has not: demo.', '');
-  await type('Disable them in Cursor, so that no tool is there twice: demo', '');
+  await type('Disable them in Cursor, so that no tool appears twice: demo', '');
   await type('+    "heddle": {', '');
   expect(await ended()).toBe(0);
   expect(screen()).toContain('Connected: Cursor starts `heddle serve --stdio`. Restart Cursor to use it.');

@@ -239,7 +239,7 @@ it('warns of a secret that --plain keeps in the file as plain text', async () =>
   expect(ran.code).toBe(0);
   expect(ran.stderr).toContain('env.CREDENTIALS of a looks like a secret');
   expect(ran.stderr).not.toContain('REF_TOKEN looks');
-  expect(ran.stderr).toContain('TOKEN is not set here; a starts only where it is.');
+  expect(ran.stderr).toContain('TOKEN is not set here; a starts only where it is set.');
   expect(ran.stdout + ran.stderr).not.toContain(key);
 });
 

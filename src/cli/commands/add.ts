@@ -128,7 +128,7 @@ function requireSound(name: string, entry: JsonObject, { foreign }: EditTarget):
   }
   printProblems(problems);
   for (const variable of unset) {
-    notice(`${variable} is not set here; ${name} starts only where it is.`);
+    notice(`${variable} is not set here; ${name} starts only where it is set.`);
   }
 }
 

@@ -96,7 +96,7 @@ async function choose(
   const keepServers = input.flag('keep-servers') && (record?.disabled.length ?? 0) > 0;
   if (there.length === 0 || input.flag('keep-servers')) return { imported, disabled: [], keepServers };
   const how = format.hasSwitch ? '' : ` (${format.title} has no setting for it, so their entries are taken out)`;
-  const both = `Disable them in ${format.title}, so that no tool is there twice: ${there.join(', ')}${how}?`;
+  const both = `Disable them in ${format.title}, so that no tool appears twice: ${there.join(', ')}${how}?`;
   return { imported, disabled: (await confirm(both)) ? there : [], keepServers };
 }
 

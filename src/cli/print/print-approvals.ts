@@ -14,11 +14,14 @@ export function describeApprovals(count: ApprovalCount, configFile?: string): { 
     : `\`${quoteCommand(['heddle', 'permissions', ...options])}\` shows where that rule is written.`;
   const command = `\`${quoteCommand(['heddle', 'permissions', 'allow', ...allow, ...options])}\``;
   const which = left > 0 ? `the other ${needApproval - left}` : needApproval === 1 ? 'it' : 'them';
-  const risky = allow.join() === allowMild.join() ? '' : ', destructive and high-risk ones included';
+  const risky = allow.join() === allowMild.join() ? '' : riskOf(needApproval - left);
   const allows = `${command} allows ${which}${risky}`;
   const fix = allow.length === 0 ? shows : left > 0 ? `${allows}; ${shows}` : `${allows}.`;
   return { message: `${start}${why}.`, fix };
 }
+
+const riskOf = (tools: number): string =>
+  tools === 1 ? ', though it is destructive or of high risk' : ', destructive and high-risk ones included';
 
 /** Prints a count to stderr, unless no tool needs approval. */
 export function printApprovals(count: ApprovalCount, configFile?: string): void {

@@ -74,13 +74,13 @@ verifies('G3', 'warns of a policy or an approval rule that tests a path or a hos
     {
       level: 'warn',
       message: '`when` of the policy team-only may miss: it tests a path as text, and /team/../etc is another folder.',
-      fix: 'Replace this test alone by `path.inside(args.source, "/team")`.',
+      fix: 'Replace only this test with `path.inside(args.source, "/team")`.',
       at: { file: machine.path('project/.heddle/policies/team.yaml'), line: 7, column: 10 },
     },
     {
       level: 'warn',
       message: expect.stringContaining('of the approval rule big may miss: it tests a host as text'),
-      fix: 'Replace this test alone by `host.is(args.url, "*.example.com")`.',
+      fix: 'Replace only this test with `host.is(args.url, "*.example.com")`.',
       at: { file: machine.path('user/.heddle/heddle.json') },
     },
   ]);
