@@ -69,6 +69,11 @@ export function policyOf(
 export type Decide = (caller: Caller, target: Target, sent?: Sent) => Decision;
 
 const BUILT_IN: Decision = { effect: 'allow', rule: 'built-in', reason: 'It comes with Heddle and only reads.' };
+const MAY_BE_DENIED: Decision = {
+  effect: 'ask',
+  rule: 'built-in',
+  reason: 'A rule of the configuration is invalid, and it may be one that denies this. `heddle doctor` names it.',
+};
 const ALWAYS_ASKS: Decision = {
   effect: 'ask',
   rule: 'built-in',
@@ -132,7 +137,8 @@ function concluder(policy: Policy, named: NamedProfile | undefined) {
     if (byRules && byRules.effect !== 'allow') return byRules;
     if (approval === 'always') return ALWAYS_ASKS;
     if (byRules && !policy.hasInvalidRules) return byRules;
-    return builtin && readOnly ? BUILT_IN : decideByMode(modeFor(policy, named, target), target);
+    if (builtin && readOnly) return policy.hasInvalidRules ? MAY_BE_DENIED : BUILT_IN;
+    return decideByMode(modeFor(policy, named, target), target);
   };
 }
 

@@ -64,6 +64,9 @@ describe('a static rule', () => {
       effect: 'ask',
       rule: 'mode strict',
     });
+    const builtIn = aTarget({ facts: { builtin: true, readOnly: true } });
+    expect(decides(policy)(ada, builtIn).effect).toBe('allow');
+    expect(decides({ ...policy, hasInvalidRules: true })(ada, builtIn).effect).toBe('ask');
   });
 
   verifies('G3', 'denies a call if its condition fails, whatever its effect is, and names rule and cause', () => {
