@@ -4,8 +4,9 @@ import type { JsonObject } from './call.ts';
 export const IDEMPOTENCY_META = 'dev.heddle/idempotencyKey';
 
 const MAX_ID_CHARS = 128;
-// W3C Baggage asks for 8192 bytes, and Trace Context for 512 characters of `tracestate`.
-const MAX_TRACE_CHARS = 8192;
+// W3C asks that this much is passed on: 512 characters of `tracestate`, 8,192 of `baggage`.
+const MAX_TRACESTATE_CHARS = 512;
+const MAX_BAGGAGE_CHARS = 8192;
 
 /**
  * The `_meta` keys that differ for two equal calls: trace context, and ids that known clients give each call, turn or
@@ -13,9 +14,9 @@ const MAX_TRACE_CHARS = 8192;
  * token never reach a server. Each has its longest value.
  */
 const UNBOUND: ReadonlyMap<string, number> = new Map([
-  ['traceparent', MAX_TRACE_CHARS],
-  ['tracestate', MAX_TRACE_CHARS],
-  ['baggage', MAX_TRACE_CHARS],
+  ['traceparent', MAX_ID_CHARS],
+  ['tracestate', MAX_TRACESTATE_CHARS],
+  ['baggage', MAX_BAGGAGE_CHARS],
   [IDEMPOTENCY_META, MAX_ID_CHARS],
   ['claudecode/toolUseId', MAX_ID_CHARS],
   ['vscode.conversationId', MAX_ID_CHARS],
