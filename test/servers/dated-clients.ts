@@ -13,6 +13,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { WebSocket } from 'ws';
+import { checked } from '../messages/checked-transport.ts';
 import type { LegacyVersion } from './dated-legacy.ts';
 import { oneMessagePerTurn } from './one-message-per-turn.ts';
 import { transportOf } from './ws-servers.ts';
@@ -87,7 +88,7 @@ async function connectLegacy(version: LegacyVersion, transport: Transport, delay
   if (capabilities.elicitation) client.setRequestHandler(ElicitRequestSchema, respond);
   client.setRequestHandler(CreateMessageRequestSchema, respond);
   const agreed = pinVersion(version, transport);
-  await client.connect(oneMessagePerTurn(transport));
+  await client.connect(checked(oneMessagePerTurn(transport)));
   return {
     version: agreed(),
     inputMethods,
@@ -146,7 +147,7 @@ async function connectModern(
   };
   client.setRequestHandler('elicitation/create', respond as never);
   client.setRequestHandler('sampling/createMessage', respond as never);
-  await client.connect(oneMessagePerTurn(transport));
+  await client.connect(checked(oneMessagePerTurn(transport)));
   return {
     version: client.getNegotiatedProtocolVersion(),
     inputMethods,

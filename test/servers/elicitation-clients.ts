@@ -12,6 +12,8 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
+import { checked } from '../messages/checked-transport.ts';
+
 type Result = Readonly<Record<string, unknown>>;
 
 /** Answers the input requests of a client in place of its user. */
@@ -73,11 +75,13 @@ export const ELICITATION_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>>
     if (has('roots'))
       client.setRequestHandler(ListRootsRequestSchema, (one, { signal }) => user(one.method, {}, signal) as never);
     await client.connect(
-      ('url' in endpoint
-        ? new OldHttp(new URL(endpoint.url), headersOf(endpoint.token))
-        : 'command' in endpoint
-          ? new OldStdio({ ...endpoint, stderr: 'ignore' })
-          : overStreams(endpoint)) as never,
+      checked(
+        'url' in endpoint
+          ? new OldHttp(new URL(endpoint.url), headersOf(endpoint.token))
+          : 'command' in endpoint
+            ? new OldStdio({ ...endpoint, stderr: 'ignore' })
+            : overStreams(endpoint),
+      ) as never,
     );
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => onLog(params));
     client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) =>
@@ -105,9 +109,11 @@ export const ELICITATION_CLIENTS: Readonly<Record<'legacy' | 'modern', Connect>>
       );
     }
     await client.connect(
-      'url' in endpoint
-        ? new NewHttp(new URL(endpoint.url), headersOf(endpoint.token))
-        : (overStreams(endpoint as Streams) as never),
+      checked(
+        'url' in endpoint
+          ? new NewHttp(new URL(endpoint.url), headersOf(endpoint.token))
+          : (overStreams(endpoint as Streams) as never),
+      ),
     );
     client.setNotificationHandler('notifications/message', ({ params }) => onLog(params));
     const _meta = level ? { 'io.modelcontextprotocol/logLevel': level } : {};

@@ -20,6 +20,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { WebSocket } from 'ws';
+import { checked } from '../messages/checked-transport.ts';
 import { oneMessagePerTurn } from './one-message-per-turn.ts';
 import { transportOf } from './ws-servers.ts';
 
@@ -90,7 +91,10 @@ async function webSocket(url: string, token: string | undefined): Promise<WebSoc
 }
 
 /** Opens a transport of SDK 1.32. */
-export async function oldTransport(endpoint: Endpoint): Promise<object> {
+export const oldTransport = async (endpoint: Endpoint): Promise<object> =>
+  checked(oneMessagePerTurn(await openOld(endpoint)));
+
+async function openOld(endpoint: Endpoint): Promise<object> {
   if (endpoint.transport === 'stdio') return new OldStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   const { transport, url, token } = endpoint;
   const options = { requestInit: { headers: headersOf(token) } };
@@ -99,7 +103,10 @@ export async function oldTransport(endpoint: Endpoint): Promise<object> {
 }
 
 /** Opens a transport of SDK 2.4. */
-export async function newTransport(endpoint: Endpoint): Promise<object> {
+export const newTransport = async (endpoint: Endpoint): Promise<object> =>
+  checked(oneMessagePerTurn(await openNew(endpoint)));
+
+async function openNew(endpoint: Endpoint): Promise<object> {
   if (endpoint.transport === 'stdio') return new NewStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
   const { transport, url, token } = endpoint;
   const options = { requestInit: { headers: headersOf(token) } };
@@ -122,7 +129,7 @@ async function connectOld(endpoint: Endpoint, capabilities: Result = CAPABILITIE
     ({ params }) => void received.updated.push(params.uri),
   );
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void received.logs.push(params));
-  await client.connect(oneMessagePerTurn(await oldTransport(endpoint)) as never);
+  await client.connect((await oldTransport(endpoint)) as never);
   return {
     received,
     tools: async () => (await client.listTools()).tools,
@@ -168,7 +175,7 @@ async function connectNew(
     ({ params }) => void received.updated.push(params.uri),
   );
   client.setNotificationHandler('notifications/message', ({ params }) => void received.logs.push(params));
-  await client.connect(oneMessagePerTurn(await newTransport(endpoint)) as never);
+  await client.connect((await newTransport(endpoint)) as never);
   return {
     received,
     tools: async () => (await client.listTools()).tools,

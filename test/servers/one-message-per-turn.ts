@@ -11,6 +11,7 @@ export function oneMessagePerTurn<T extends object>(transport: T): T {
     last = last.then(() => new Promise((resolve) => setImmediate(resolve))).then(() => handler?.(message, extra));
   };
   Object.defineProperty(transport, 'onmessage', {
+    configurable: true,
     get: () => handler && deliver,
     set: (next: OnMessage | undefined) => {
       handler = next;

@@ -4,6 +4,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { checked } from '../messages/checked-transport.ts';
 import { oneMessagePerTurn } from './one-message-per-turn.ts';
 
 /** The URL and token of a server, or the command that starts one. */
@@ -53,7 +54,7 @@ async function connectNew(client: NewClient, endpoint: Endpoint): Promise<SdkCli
     'url' in endpoint
       ? new NewHttp(new URL(endpoint.url), headersOf(endpoint.token))
       : new NewStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
-  await client.connect(oneMessagePerTurn(transport));
+  await client.connect(checked(oneMessagePerTurn(transport)));
   return {
     list: async () => (await client.listTools()).tools,
     call: (name, input = {}, options = {}) => client.callTool({ name, arguments: { ...input } }, options),
@@ -71,7 +72,7 @@ async function connectOld(endpoint: Endpoint): Promise<SdkClient> {
     'url' in endpoint
       ? new OldHttp(new URL(endpoint.url), headersOf(endpoint.token))
       : new OldStdio({ ...endpoint, env: { ...endpoint.env }, stderr: 'ignore' });
-  await client.connect(oneMessagePerTurn(transport) as Parameters<OldClient['connect']>[0]);
+  await client.connect(checked(oneMessagePerTurn(transport)) as Parameters<OldClient['connect']>[0]);
   return {
     async list() {
       const tools: Result[] = [];

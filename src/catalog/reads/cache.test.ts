@@ -66,6 +66,19 @@ verifies('R7', 'answers from the cache until the ttlMs of the server is over', a
   expect(requests).toEqual(['ada u:1', 'ada u:1']);
 });
 
+verifies('R7', 'answers with a ttlMs in whole milliseconds, and 0 below one', async () => {
+  const { read, requests, pass } = setting(lasting(1000));
+  const ttlMs = async () => ((await read(at('u:1'))) as { value: JsonObject }).value.ttlMs;
+  expect(await ttlMs()).toBe(1000);
+  pass(0.25);
+  expect(await ttlMs()).toBe(999);
+  pass(999.5);
+  expect(await ttlMs()).toBe(0);
+  pass(0.25);
+  await ttlMs();
+  expect(requests).toHaveLength(2);
+});
+
 verifies('R7', 'shares a cached result between principals only with cacheScope public', async () => {
   for (const scope of [undefined, 'private', 'Public', 'shared']) {
     const { read, requests } = setting(lasting(1000, scope));

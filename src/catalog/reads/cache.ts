@@ -71,7 +71,7 @@ export function readCache(options: CacheOptions): ReadCache {
     const { value, provenance } = found.result;
     return {
       ...found.result,
-      value: { ...value, ttlMs },
+      value: { ...value, ttlMs: Math.floor(ttlMs) }, // The schema of MCP wants an integer.
       provenance: { server: provenance.server, attempts: 0, latencyMs: 0, cached: true },
     };
   }
