@@ -14,7 +14,7 @@ export interface McpTool {
 export interface TextLimits {
   readonly name: RegExp;
   readonly maxNameChars: number;
-  /** The limit of the dialect, if it is below 2048 characters. */
+  /** The limit of the dialect, if it is below 4096 characters. */
   readonly maxDescriptionChars?: number;
 }
 

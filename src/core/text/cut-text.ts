@@ -1,7 +1,7 @@
 import { escapeControlCharacters, oneLine } from './visible-text.ts';
 
 /** The longest description that Heddle gives to a model. */
-export const MAX_MODEL_DESCRIPTION_CHARS = 2048;
+export const MAX_MODEL_DESCRIPTION_CHARS = 4096;
 
 // Names no command: a model can run none.
 const CUT_MARK = '… [cut]';

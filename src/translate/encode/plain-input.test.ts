@@ -99,10 +99,10 @@ describe('a tool for Claude', () => {
   });
 });
 
-verifies('R8', 'cuts the description of a tool for a model to 2048 characters, and lists the loss', () => {
+verifies('R8', 'cuts the description of a tool for a model to 4096 characters, and lists the loss', () => {
   const tool = { name: 'a', description: 'x'.repeat(10_000), inputSchema: { type: 'object' } };
   for (const { value, lost } of [toAnthropic(tool), toGemini(tool)]) {
-    expect(value.description).toHaveLength(2048);
+    expect(value.description).toHaveLength(4096);
     expect(value.description).toMatch(/x… \[cut\]$/);
     expect(lost).toMatchObject([{ pointer: '/description', effect: 'note' }]);
   }
