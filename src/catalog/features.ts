@@ -3,12 +3,14 @@ import { isObject } from '../core/json.ts';
 import type { Features } from '../core/records/listing.ts';
 import type { ServerStatus } from '../core/records/server-status.ts';
 
-const NONE: Features = { resources: false, subscribe: false, prompts: false, completions: false };
+type Feature = Exclude<keyof Features, 'instructions'>;
+
+const NONE: Record<Feature, boolean> = { resources: false, subscribe: false, prompts: false, completions: false };
 
 /** Returns the features that at least one of these servers has, or may have if it is not connected yet. */
-export function featuresOf(servers: readonly ServerStatus[]): Features {
+export function featuresOf(servers: readonly ServerStatus[]): Omit<Features, 'instructions'> {
   const all = servers.map(featuresOfServer);
-  const some = (feature: keyof Features) => all.some((features) => features[feature]);
+  const some = (feature: Feature) => all.some((features) => features[feature]);
   return {
     resources: some('resources'),
     subscribe: some('subscribe'),
@@ -17,7 +19,7 @@ export function featuresOf(servers: readonly ServerStatus[]): Features {
   };
 }
 
-function featuresOfServer(status: ServerStatus): Features {
+function featuresOfServer(status: ServerStatus): Record<Feature, boolean> {
   const { state, info, resources, templates, prompts } = status;
   if (state === 'connected') return fromCapabilities(isObject(info?.capabilities) ? info.capabilities : {});
   if (state === 'disabled') return NONE;
@@ -32,7 +34,7 @@ function featuresOfServer(status: ServerStatus): Features {
   };
 }
 
-const fromCapabilities = ({ resources, prompts, completions }: JsonObject): Features => ({
+const fromCapabilities = ({ resources, prompts, completions }: JsonObject): Record<Feature, boolean> => ({
   resources: isObject(resources),
   subscribe: isObject(resources) && resources.subscribe === true,
   prompts: isObject(prompts),

@@ -1,10 +1,12 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { categoriesOf } from '../catalog/categories.ts';
 import { findIn } from '../catalog/find.ts';
+import type { ServerInstructions } from '../catalog/join-instructions.ts';
 import { type ListOptions, pageOf, startUnknownServers } from '../catalog/list.ts';
 import type { Resolve } from '../catalog/resolve.ts';
-import type { Caller, Target } from '../core/call.ts';
+import type { Caller, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
+import type { ServerStatus } from '../core/records/server-status.ts';
 import type { Decide } from '../govern/decide.ts';
 import type { Heddle } from '../heddle.ts';
 
@@ -33,6 +35,21 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
   const { listWaitMs = LIST_WAIT_MS } = view;
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
   const startServers = (by: Caller, signal = never()) => startUnknownServers(view, by, listWaitMs, signal);
+
+  /** Returns the instructions of servers. A server of whose entries the caller may see none is hidden, and has none. */
+  function instructionsFor(by: Caller, servers: readonly ServerStatus[]): readonly ServerInstructions[] {
+    const seen = new Set(
+      KINDS.flatMap((kind) => pageOf(view, by, { kind, limit: Number.POSITIVE_INFINITY }).items).flatMap(
+        (target) => target.servers,
+      ),
+    );
+    return servers.flatMap((status) => {
+      const { name, state } = status;
+      const isHidden = state === 'disabled' || (hasEntries(status) && !seen.has(name));
+      const text = isHidden ? undefined : view.servers.instructionsOf(name, by);
+      return text === undefined ? [] : [{ server: name, text }];
+    });
+  }
 
   return {
     async list(by, { waitMs = listWaitMs, limit = PAGE_SIZE, signal = never(), ...query }) {
@@ -67,9 +84,14 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
       return searchTargets(everything(by), { text, limit: Math.min(limit, MAX_HITS), spellings });
     },
     async offers(by) {
-      const { featuresOf } = await import('../catalog/features.ts');
+      const [{ featuresOf }, { joinInstructions }] = await Promise.all([
+        import('../catalog/features.ts'),
+        import('../catalog/join-instructions.ts'),
+      ]);
       await startUnknownServers(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), never());
-      return featuresOf(view.servers.status().filter(({ name }) => view.serverVisible(by, name)));
+      const visible = view.servers.status().filter(({ name }) => view.serverVisible(by, name));
+      const instructions = joinInstructions(instructionsFor(by, visible));
+      return { ...featuresOf(visible), ...(instructions !== undefined && { instructions }) };
     },
     async hiddenBy(by, name) {
       const { hiddenBy } = await import('./hidden-by.ts');
@@ -81,6 +103,11 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
     },
   };
 }
+
+const KINDS: readonly TargetKind[] = ['tool', 'resource', 'template', 'prompt'];
+
+const hasEntries = ({ tools = 0, resources = 0, templates = 0, prompts = 0 }: ServerStatus): boolean =>
+  tools + resources + templates + prompts > 0;
 
 const never = (): AbortSignal => new AbortController().signal;
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/call.ts';
+import type { Caller, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Features } from '../core/records/listing.ts';
 import { VERSION } from '../core/version.ts';
@@ -9,7 +9,7 @@ import { type Continuations, openContinuations } from './continuations/continuat
 import { toServerCapabilities, withCapabilities } from './methods/client-capabilities.ts';
 import { UNCACHED } from './methods/list-result.ts';
 import { setLevel } from './methods/logging.ts';
-import { readMethods, subscriptionMethods } from './methods/read-methods.ts';
+import { profileOf, readMethods, subscriptionMethods } from './methods/read-methods.ts';
 import { callRunner, type RunCall } from './methods/run-call.ts';
 import { listenToChanges } from './methods/subscriptions-listen.ts';
 import { taskMethods } from './methods/task-methods.ts';
@@ -30,14 +30,13 @@ export function mcpHandler(heddle: Heddle, continuations: Continuations = openCo
     legacy: {
       ...common,
       ...subscriptionMethods(runCall),
-      initialize: async (_method, params, { caller }) =>
-        toInitializeResult(params, await heddle.catalog.offers(caller)),
+      initialize: async (_method, params, { caller }) => toInitializeResult(params, await featuresFor(heddle, caller)),
       ping: async () => ({}),
       'logging/setLevel': setLevel,
     },
     modern: {
       ...common,
-      'server/discover': async (_method, _params, { caller }) => toDiscoverResult(await heddle.catalog.offers(caller)),
+      'server/discover': async (_method, _params, { caller }) => toDiscoverResult(await featuresFor(heddle, caller)),
       ...taskMethods(heddle, continuations),
       'subscriptions/listen': (_method, params, context) => listenToChanges({ heddle, runCall }, params, context),
     },
@@ -55,15 +54,27 @@ export function mcpHandler(heddle: Heddle, continuations: Continuations = openCo
   };
 }
 
+/** Returns the features for a caller, with the instructions that its profile shows. */
+async function featuresFor(heddle: Heddle, caller: Caller): Promise<Features> {
+  const { instructions: joined, ...features } = await heddle.catalog.offers(caller);
+  const { instructions: shown = 'join' } = profileOf(heddle, caller) ?? {};
+  const instructions = shown === 'join' ? joined : shown === 'off' ? undefined : shown.text;
+  return { ...features, ...(instructions !== undefined && { instructions }) };
+}
+
+const withInstructions = ({ instructions }: Features): JsonObject =>
+  instructions === undefined ? {} : { instructions };
+
 function toInitializeResult({ protocolVersion }: JsonObject, features: Features): JsonObject {
   const version = LEGACY_VERSIONS.find((version) => version === protocolVersion) ?? LEGACY_VERSIONS[0];
-  return { protocolVersion: version, capabilities: toServerCapabilities(features), serverInfo: SERVER };
+  const capabilities = toServerCapabilities(features);
+  return { protocolVersion: version, capabilities, serverInfo: SERVER, ...withInstructions(features) };
 }
 
 function toDiscoverResult(features: Features): JsonObject {
   const _meta = { [META.serverInfo]: SERVER };
   const capabilities = { ...toServerCapabilities(features), extensions: { [TASKS_EXTENSION]: {} } };
-  return { supportedVersions: [MODERN_VERSION], capabilities, ...UNCACHED, _meta };
+  return { supportedVersions: [MODERN_VERSION], capabilities, ...withInstructions(features), ...UNCACHED, _meta };
 }
 
 const withResultType = (result: JsonObject) =>

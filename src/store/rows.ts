@@ -77,6 +77,7 @@ export function toServerRow(memory: CachedServer): ServerRow {
     signature: storable(memory.signature),
     era: memory.era,
     transport: memory.urlTransport ?? null,
+    instructions: memory.instructions === undefined ? null : storable(memory.instructions),
     tools: JSON.stringify(memory.lists.tools),
     resources: JSON.stringify(memory.lists.resources),
     templates: JSON.stringify(memory.lists.templates),
@@ -87,7 +88,7 @@ export function toServerRow(memory: CachedServer): ServerRow {
 
 /** Skips rows that cannot be parsed; their servers are listed again. */
 export function fromServerRows(rows: readonly ServerRow[]): readonly CachedServer[] {
-  return rows.flatMap(({ server, abilities, signature, era, transport, at, ...texts }) => {
+  return rows.flatMap(({ server, abilities, signature, era, transport, at, instructions, ...texts }) => {
     const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
       parse,
     );
@@ -99,6 +100,7 @@ export function fromServerRows(rows: readonly ServerRow[]): readonly CachedServe
       era,
       at,
       ...(transport && { urlTransport: transport }),
+      ...(instructions && { instructions }),
     };
     return hasAll(lists) ? [{ ...found, lists }] : [];
   });

@@ -13,6 +13,8 @@ export interface CachedServer {
   readonly urlTransport?: 'http' | 'sse';
   /** The time at which the era was probed. */
   readonly at: number;
+  /** The instructions of the last handshake, without control characters; absent if there were none. */
+  readonly instructions?: string;
   /** The lists, unchanged. */
   readonly lists: Readonly<Record<'tools' | 'resources' | 'templates' | 'prompts', readonly JsonObject[]>>;
 }

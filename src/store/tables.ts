@@ -41,6 +41,7 @@ export interface ServerRow {
   readonly signature: string;
   readonly era: 'legacy' | 'modern';
   readonly transport: 'http' | 'sse' | null;
+  readonly instructions: string | null;
   readonly tools: string;
   readonly resources: string;
   readonly templates: string;

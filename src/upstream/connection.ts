@@ -24,6 +24,7 @@ export interface Agreement {
   readonly protocolVersion: string;
   readonly capabilities: JsonObject;
   readonly serverInfo: JsonObject;
+  /** At most 4,096 characters, without control characters other than line breaks and tabs. */
   readonly instructions: string | undefined;
 }
 

@@ -49,6 +49,8 @@ export interface Servers extends ConnectionPool {
   status(caller?: Caller): readonly ServerStatus[];
   /** Returns the status of a server; undefined when it is not configured. */
   statusOf(name: string): ServerStatus | undefined;
+  /** Returns the instructions of a server: of its last handshake, or of that for this caller with per-user credentials. */
+  instructionsOf(name: string, caller: Caller): string | undefined;
   /** Returns for how long the shared connection of a server has been opening; undefined while none is. */
   connectingMs(name: string): number | undefined;
   /** Returns how many connections to the server were opened so far, private ones included. */
@@ -113,6 +115,12 @@ export function openServers(options: ServersOptions): Servers {
       [...servers.values()].map((server) =>
         withPrivateCount(caller ? pool.statusFor(server, caller) : server.status, pool.privateCount(server)),
       ),
+    instructionsOf(name, caller) {
+      const server = servers.get(name);
+      if (!server?.privately.users) return server?.definitions.instructions();
+      const { info } = pool.statusFor(server, caller);
+      return typeof info?.instructions === 'string' ? info.instructions : undefined;
+    },
     statusOf: (name) => servers.get(name)?.status,
     connectingMs: (name) => servers.get(name)?.connectingMs,
     connectionsTo: opened.of,

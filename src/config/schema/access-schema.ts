@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { APPROVER_PATTERN, ROLES } from '../../core/call/caller.ts';
 import { vaultPrincipal } from '../../core/call/vault-principal.ts';
 import { isRulePattern, meantRule, RULE_FORMS } from '../../core/text/rule-pattern.ts';
-import { JWT_ALGORITHMS, SETTING_DEFAULTS } from './defaults.ts';
+import { SETTING_DEFAULTS } from './defaults.ts';
 
 const patterns = z.array(z.string().min(1));
 // Any other text would match nothing, and a rule that denies would be without effect.
@@ -14,8 +14,8 @@ function notARule(text: string): string {
   return meant === undefined ? `must be ${RULE_FORMS}` : `must be ${RULE_FORMS} (did you mean \`${meant}\`?)`;
 }
 
-const role = z.enum(ROLES);
-const address = z.url({ protocol: /^https?$/ });
+export const role = z.enum(ROLES);
+export const address = z.url({ protocol: /^https?$/ });
 
 /** The schema of permission rules. */
 export const permissions = z.strictObject({
@@ -26,7 +26,7 @@ export const permissions = z.strictObject({
 
 const WORD = /^\p{L}[\p{L}\p{N}]{0,63}$/u;
 
-const expression = z.string().min(1).max(10_000);
+export const celExpression = z.string().min(1).max(10_000);
 const label = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$/, 'must be up to 100 letters, digits, `.`, `_`, `-` and spaces');
@@ -43,7 +43,7 @@ export const policyRule = z.strictObject({
     .min(1)
     .exactOptional()
     .describe('Callers that it is about: `role:user`, `key:ci`, `<issuer>#<sub>`, `library/<agent>`. All, if absent.'),
-  when: expression
+  when: celExpression
     .exactOptional()
     .describe('Condition in CEL over `caller`, `tool`, `kind`, `args`, `annotations`, `taint` and `time`.'),
   reason: z.string().min(1).max(1000).describe('Reason for callers and approvers.'),
@@ -87,7 +87,7 @@ const approvalRule = z.strictObject({
   name: label.describe('Name of the rule, unique among all rules.'),
   tools: toolPatterns.min(1).exactOptional().describe('Tools that it is about, as in `permissions`. All, if absent.'),
   callers: patterns.min(1).exactOptional().describe('Callers that it is about. All, if absent.'),
-  when: expression.exactOptional().describe('Condition in CEL, as in `policies`.'),
+  when: celExpression.exactOptional().describe('Condition in CEL, as in `policies`.'),
   stages: z.array(stage).min(1).max(10).describe('Stages of the approval, in order.'),
   notRequester: z.boolean().default(false).describe('True if the requester may not approve.'),
   timeoutMs: z
@@ -199,7 +199,7 @@ export const hookSettings = z.strictObject({
   onApproval: hookList.describe('Run for each change of an approval. They change nothing.'),
 });
 
-const profileName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be up to 64 letters, digits, `-` and `_`');
+export const profileName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be up to 64 letters, digits, `-` and `_`');
 
 const profile = z.strictObject({
   servers: patterns
@@ -221,6 +221,18 @@ const profile = z.strictObject({
     .min(32)
     .exactOptional()
     .describe('Longest description of a tool, resource or prompt in lists; a longer one is cut. Whole, if absent.'),
+  instructions: z
+    .union(
+      [
+        z.enum(['join', 'off']),
+        z.strictObject({ text: z.string().min(1).max(4096).describe('Instructions to show.') }),
+      ],
+      'must be `"join"`, `"off"` or an object with `text`',
+    )
+    .exactOptional()
+    .describe(
+      '`instructions` for clients: `join` has a section for each server of the profile, at most 4,096 characters in all; `off` has none; `{"text": "…"}` is shown instead. `join`, if absent.',
+    ),
   exposure: z.literal('direct').default('direct').describe('How tools are listed: `direct` lists each tool.'),
   mode: z.enum(['guarded', 'strict', 'open']).exactOptional().describe('Stricter mode for callers of the profile.'),
   permissions: permissions
@@ -239,62 +251,3 @@ export const profiles = z
   .record(profileName, profile)
   .default(SETTING_DEFAULTS.profiles)
   .describe('Named subsets, each served at `/mcp/<name>`.');
-
-const issuers = z.strictObject({
-  issuer: z
-    .union([address, z.array(address).min(1)], 'must be a whole URL, or a list of them')
-    .describe('Issuer of the tokens: one URL or several, exactly as in the `iss` claim.'),
-  audience: z.string().min(1).describe('Required `aud` claim of tokens: the public address of `/mcp`.'),
-  jwksUrl: address.exactOptional().describe('Address of the JWK set; from the issuer’s metadata, if absent.'),
-  scopes: z
-    .record(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a scope without spaces'), role)
-    .default({})
-    .describe('Role for each scope. Without an entry, every token has the role `user`.'),
-  person: expression
-    .exactOptional()
-    .describe(
-      'Condition in CEL over the `claims` of a token: if it is met, a person is behind the token, who may approve in the form of the client. No token, if absent.',
-    ),
-  algorithms: z
-    .array(z.enum(JWT_ALGORITHMS))
-    .min(1)
-    .default([...JWT_ALGORITHMS])
-    .describe('Accepted signature algorithms.'),
-  clientId: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('Client id of the gateway at the issuer. With it a caller can prove its identity on the sign-in page.'),
-  clientSecret: z.string().min(1).exactOptional().describe('Secret of that client.'),
-});
-
-/** The schema of `gateway.auth`. */
-export const gatewayAuth = z
-  .union([z.literal('none'), issuers], 'must be `"none"`, or an object with `issuer` and `audience`')
-  .exactOptional()
-  .describe(
-    'Accepts tokens of an authorization server. `"none"` accepts clients on this machine without a credential.',
-  );
-
-/** The schema of `gateway.apiKeys`. */
-export const apiKeys = z
-  .array(
-    z.strictObject({
-      name: z
-        .string()
-        .regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be up to 64 letters, digits, `.`, `-` and `_`')
-        .describe('Name of the key; the caller is `key:<name>`.'),
-      sha256: z
-        .string()
-        .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key in 64 lower-case hex digits')
-        .describe('SHA-256 of the key, in hex. The key itself is not stored.'),
-      roles: z.array(role).min(1).default(['user']).describe('Roles of the caller.'),
-      profile: profileName.exactOptional().describe('The only profile that the key may use.'),
-      person: z
-        .literal(true)
-        .exactOptional()
-        .describe('True if a person uses the key, who may approve in the form of the client.'),
-    }),
-  )
-  .default([])
-  .describe('API keys in addition to those of `heddle key create`.');

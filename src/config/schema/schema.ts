@@ -1,14 +1,6 @@
 import * as z from 'zod';
-import {
-  apiKeys,
-  approvals,
-  budgets,
-  gatewayAuth,
-  hookSettings,
-  permissions,
-  policies,
-  profiles,
-} from './access-schema.ts';
+import { approvals, budgets, hookSettings, permissions, policies, profiles } from './access-schema.ts';
+import { apiKeys, gatewayAuth } from './auth-schema.ts';
 import { builtins } from './builtin-schema.ts';
 import { SETTING_DEFAULTS } from './defaults.ts';
 import {

@@ -30,4 +30,6 @@ export interface Features {
   readonly subscribe: boolean;
   readonly prompts: boolean;
   readonly completions: boolean;
+  /** The instructions of all servers, a section for each; absent if no server has any. */
+  readonly instructions?: string;
 }

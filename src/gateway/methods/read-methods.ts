@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/schema/schema.ts';
 import type { Call, Caller, JsonObject, TargetKind } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
@@ -50,10 +51,16 @@ export function readMethods(heddle: Heddle, runCall: RunCall): Record<string, Re
 }
 
 /** Returns `maxDescriptionChars` of the caller's profile. Without it descriptions are passed whole. */
-function descriptionLimit({ access }: Heddle, { profile }: Caller): number | undefined {
+const descriptionLimit = (heddle: Heddle, caller: Caller): number | undefined =>
+  profileOf(heddle, caller)?.maxDescriptionChars;
+
+type Profile = Settings['profiles'][string];
+
+/** Returns the settings of the caller's profile; undefined without a profile. */
+export function profileOf({ access }: Pick<Heddle, 'access'>, { profile }: Caller): Profile | undefined {
   if (profile === undefined) return undefined;
   const { profiles } = access.settings();
-  return Object.hasOwn(profiles, profile) ? profiles[profile]?.maxDescriptionChars : undefined;
+  return Object.hasOwn(profiles, profile) ? profiles[profile] : undefined;
 }
 
 /** Returns the handlers for resource subscriptions, which only clients with a session have. */

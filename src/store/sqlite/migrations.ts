@@ -297,4 +297,6 @@ export const MIGRATIONS: readonly Migration[] = [
   ],
   // The agent of the embedding program that made a call, for statistics per agent.
   [`ALTER TABLE spans ADD COLUMN agent TEXT`],
+  // The instructions of a server, for clients that come before it is started.
+  [`ALTER TABLE servers ADD COLUMN instructions TEXT`],
 ];

@@ -3,7 +3,7 @@ import { fromServerRows, toServerRow } from '../rows.ts';
 import type { ServerBook } from '../server-book.ts';
 import type { ServerRow } from '../tables.ts';
 
-const COLUMNS = 'server, abilities, signature, era, transport, at, tools, resources, templates, prompts';
+const COLUMNS = 'server, abilities, signature, era, transport, at, instructions, tools, resources, templates, prompts';
 
 /** The server lists. Statements are prepared by hand: every start reads them, and the query builder loads slowly. */
 export function sqliteServerBook(db: DatabaseSync): ServerBook {
@@ -14,9 +14,10 @@ export function sqliteServerBook(db: DatabaseSync): ServerBook {
     },
     async remember(memory) {
       const row = toServerRow(memory);
-      const { server, abilities, signature, era, transport, at, tools, resources, templates, prompts } = row;
-      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-      db.prepare(insert).run(server, abilities, signature, era, transport, at, tools, resources, templates, prompts);
+      const { server, abilities, signature, era, transport, at, instructions } = row;
+      const insert = `INSERT OR REPLACE INTO servers (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      const lists = [row.tools, row.resources, row.templates, row.prompts];
+      db.prepare(insert).run(server, abilities, signature, era, transport, at, instructions, ...lists);
     },
   };
 }

@@ -178,11 +178,11 @@ function statusFor(
   server: Server,
   caller: Caller,
 ): ServerStatus {
-  const { privately, status, capabilityLists } = server;
+  const { privately, status, definitions } = server;
   if (privately.users) return privately.users.statusFor(status, caller, (user) => privates.peek(privately, user));
   const { capabilities } = caller;
   const isShared = !capabilities || server.privately.usesShared({ caller });
-  const own = isShared ? undefined : capabilityLists.toolsFor(capabilities);
+  const own = isShared ? undefined : definitions.capabilityLists.toolsFor(capabilities);
   if (own) return { ...status, tools: own.length };
   if (server.connection || cache.has(server.plan, capabilitiesKey(capabilities))) return status;
   const { tools: _, ...others } = status;
@@ -255,7 +255,8 @@ function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions)
     const server = find(name);
     // A modern connection lists all tools to every client.
     if (server?.connection?.agreement.era !== 'legacy' || server.privately.usesShared(user)) return;
-    const { privately, capabilityLists } = server;
+    const { privately } = server;
+    const { capabilityLists } = server.definitions;
     const isUnknown = !capabilityLists.listed(user.capabilities) && !privates.feedOf(privately, user);
     if (isUnknown) await privates.ensureOpen(privately, user, signal);
     await abortable(capabilityLists.listed(user.capabilities) ?? Promise.resolve(), signal);

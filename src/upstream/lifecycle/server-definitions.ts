@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../core/call.ts';
 import type { HeddleError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
-import type { ListKind, UrlTransport } from '../connection.ts';
+import type { Agreement, ListKind, UrlTransport } from '../connection.ts';
 import { type EraCache, eraCache } from '../protocol/era-cache.ts';
 import { type CapabilityLists, capabilityLists } from './capability-lists.ts';
 import type { ServerPlan } from './plan-server.ts';
@@ -27,6 +27,10 @@ export interface ServerDefinitions {
   urlTransport(): UrlTransport | undefined;
   /** The tools by the capabilities that a connection declares. */
   readonly capabilityLists: CapabilityLists;
+  /** Returns the instructions of the last handshake, in this process or an earlier one; undefined if there were none. */
+  instructions(): string | undefined;
+  /** Takes the instructions of a handshake. */
+  takeInstructions(instructions: string | undefined): void;
   /** The lists of the shared connection. */
   lists(): Lists;
   /** Takes a list of the shared connection; true when it differs from the one before. */
@@ -39,8 +43,8 @@ export interface ServerDefinitions {
   clearFailures(): void;
   /** Writes the lists of the shared connection to the cache. */
   save(): void;
-  /** Saves after a connect. The cache forgets an earlier failure. */
-  saveConnected(): void;
+  /** Saves after a connect, with the instructions of the handshake unless they are for one user. The cache forgets an earlier failure. */
+  saveConnected(agreement?: Pick<Agreement, 'instructions'>): void;
 }
 
 export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefinitions {
@@ -49,6 +53,7 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
   const era = eraCache(cached, clock);
   const newest = eraCache(cache.newest(plan), clock);
   const failures = new Map<ListKind, string>();
+  let instructions = plan.credentials === 'user' ? undefined : (cached ?? cache.newest(plan))?.instructions;
   let lists: Lists = plan.credentials === 'user' ? {} : (cache.lists(plan) ?? {});
 
   /** Caches nothing of a built-in server, nor of a server whose era is in doubt. */
@@ -57,7 +62,11 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     if (plan.scope === 'builtin' || !verdict) return;
     const { resources = [], templates = [], prompts = [] } = lists;
     const { name: server, signature } = plan;
-    cache.put({ server, capabilitySet, signature, ...verdict, lists: { tools, resources, templates, prompts } });
+    cache.put({
+      ...{ server, capabilitySet, signature, ...verdict },
+      ...(instructions !== undefined && { instructions }),
+      lists: { tools, resources, templates, prompts },
+    });
   }
 
   return {
@@ -76,6 +85,10 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
         save(capabilitySet, tools);
       },
     }),
+    instructions: () => instructions,
+    takeInstructions(next) {
+      instructions = next;
+    },
     lists: () => lists,
     take(kind, items) {
       const isNew = !isDeepStrictEqual(lists[kind] ?? [], items);
@@ -87,7 +100,8 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     failure: () => failures.values().next().value,
     clearFailures: () => failures.clear(),
     save: () => save(cache.sharedSet),
-    saveConnected() {
+    saveConnected(agreement) {
+      if (agreement) instructions = agreement.instructions;
       if (plan.scope !== 'builtin') cache.removeFailure(plan);
       save(cache.sharedSet);
     },

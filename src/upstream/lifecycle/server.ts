@@ -5,7 +5,6 @@ import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
 import type { Era } from '../../wire/mcp.ts';
 import type { Connection, ConnectOptions, ListKind } from '../connection.ts';
-import type { CapabilityLists } from './capability-lists.ts';
 import { noSharedConnection, unwanted, withConnectDeadline } from './connect-deadline.ts';
 import { describeServer, eventsBetween } from './describe-server.ts';
 import { drainingConnections } from './draining.ts';
@@ -29,10 +28,10 @@ import type { ServerSubscriptions } from './subscriptions.ts';
 /** A configured server. Opens its shared connection when it is needed, reconnects it, and reports its states. */
 export class Server {
   readonly plan: ServerPlan;
+  readonly definitions: ServerDefinitions;
   readonly privately: ReturnType<typeof privateConnector>;
   readonly #options: ServerOptions;
   readonly #rules: ReconnectRules;
-  readonly #definitions: ServerDefinitions;
   readonly #health: Health;
   readonly #closing = new AbortController();
   readonly #draining = drainingConnections();
@@ -49,12 +48,12 @@ export class Server {
     this.#options = options;
     this.#rules = { ...reconnect, autoConnect, misses: health.misses };
     this.#retry = retryTimer(time, reconnect.delayMs, () => this.#on({ kind: 'retry-due' }));
-    this.#definitions = serverDefinitions({ plan, cache, clock: time.clock, onCapabilityTools });
+    this.definitions = serverDefinitions({ plan, cache, clock: time.clock, onCapabilityTools });
     this.privately = privateConnector({
       ...time,
       signal: this.#closing.signal,
       options,
-      definitions: this.#definitions,
+      definitions: this.definitions,
       shared: () => this.connection,
       handlers: this.#handlers,
       withDeadline: (task) => this.#withDeadline(this.#closing.signal, task),
@@ -94,10 +93,6 @@ export class Server {
   /** The time since the running attempt to connect began; undefined without one. */
   get connectingMs(): number | undefined {
     return this.#attempt && this.#options.time.clock() - this.#attempt.startedAt;
-  }
-
-  get capabilityLists(): CapabilityLists {
-    return this.#definitions.capabilityLists;
   }
 
   /** Fetches the shared lists that are known to have changed; undefined when there are none. */
@@ -184,7 +179,7 @@ export class Server {
 
   async #open(wanted: AbortSignal): Promise<Connection> {
     try {
-      const known = prefersLegacy(this.#options.user) ? 'legacy' : this.#definitions.era.known();
+      const known = prefersLegacy(this.#options.user) ? 'legacy' : this.definitions.era.known();
       const shared = await this.#withDeadline(wanted, (signal) => this.#openShared(known, signal));
       if (!wanted.aborted) return this.#adopt(shared, known);
       shared.lists.close();
@@ -208,7 +203,7 @@ export class Server {
         server,
         signal,
         known,
-        urlTransport: this.#definitions.urlTransport(),
+        urlTransport: this.definitions.urlTransport(),
         capabilities: user?.capabilities ?? NO_CAPABILITIES,
         onNotification: (method, params) => this.#onNotification(method, params),
       },
@@ -217,7 +212,7 @@ export class Server {
         signal: this.#closing.signal,
         onList: (kind, items) => this.#take(kind, items),
         onFailure: (kind, thrown) => {
-          this.#definitions.fail(kind, HeddleError.from(thrown));
+          this.definitions.fail(kind, HeddleError.from(thrown));
           this.#status = this.#describe();
         },
       },
@@ -229,9 +224,9 @@ export class Server {
     const { clock } = this.#options.time;
     this.#attempt = undefined;
     this.#shared = shared;
-    this.#definitions.era.record(known, connection);
+    this.definitions.era.record(known, connection);
     this.#on({ kind: 'opened' });
-    this.#definitions.saveConnected();
+    this.definitions.saveConnected(connection.agreement);
     void this.#options.subscriptions.shared.attach(connection);
     connection.closed.then(() => {
       if (this.#shared !== shared) return;
@@ -243,7 +238,7 @@ export class Server {
 
   #fail(error: HeddleError): void {
     this.#attempt = undefined;
-    this.#definitions.invalidate(error);
+    this.definitions.invalidate(error);
     // A server that refused will refuse again. A server that was unreachable or broke may come back.
     const mayTryAgain = error instanceof UpstreamError && error.code !== 'UPSTREAM_REFUSED';
     const kind = error.code === 'AUTH_NEEDED' ? 'auth-needed' : 'refused';
@@ -255,7 +250,7 @@ export class Server {
     const shared = this.#shared;
     if (!shared) return undefined;
     this.#shared = undefined;
-    this.#definitions.clearFailures();
+    this.definitions.clearFailures();
     shared.lists.close();
     this.#options.subscriptions.shared.detach();
     return shared.connection;
@@ -273,12 +268,12 @@ export class Server {
   }
 
   #take(kind: ListKind, items: readonly JsonObject[]): void {
-    const isNew = this.#definitions.take(kind, items);
+    const isNew = this.definitions.take(kind, items);
     this.#status = this.#describe();
     this.#options.onList(kind, items);
     if (isNew) this.#options.onStatus(this.#status, 'list-changed', { list: kind });
-    if (isNew && kind === 'tools') this.capabilityLists.invalidate();
-    if (this.#shared) this.#definitions.save();
+    if (isNew && kind === 'tools') this.definitions.capabilityLists.invalidate();
+    if (this.#shared) this.definitions.save();
   }
 
   #withDeadline<T>(wanted: AbortSignal, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -289,12 +284,12 @@ export class Server {
 
   #describe(): ServerStatus {
     return describeServer(this.plan, this.#state, {
-      lists: this.#definitions.lists(),
-      trouble: this.#definitions.failure(),
+      lists: this.definitions.lists(),
+      trouble: this.definitions.failure(),
       retryAt: this.#retry.at,
       failure: this.#options.cache.failure(this.plan),
       info: this.#shared?.info,
-      urlTransport: this.#definitions.urlTransport(),
+      urlTransport: this.definitions.urlTransport(),
     });
   }
 }

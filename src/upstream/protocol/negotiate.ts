@@ -3,6 +3,7 @@ import { abortable } from '../../core/async/abortable.ts';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
+import { cutAndEscape } from '../../core/text/cut-text.ts';
 import { realTimer, type Timer } from '../../core/time.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import {
@@ -38,6 +39,7 @@ export interface NegotiateOptions {
   readonly onLegacyVersion?: ((version: string) => void) | undefined;
 }
 
+const MAX_INSTRUCTIONS_CHARS = 4096;
 const NO_INITIALIZE = [METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION];
 
 /** Returns the `ClientCapabilities` object of MCP, for both eras. */
@@ -236,6 +238,10 @@ function agreement(era: Era, protocolVersion: string, found: JsonObject): Agreem
     protocolVersion,
     capabilities: isObject(capabilities) ? capabilities : {},
     serverInfo: isObject(serverInfo) ? serverInfo : {},
-    instructions: typeof instructions === 'string' ? instructions : undefined,
+    instructions: typeof instructions === 'string' ? cleaned(instructions) : undefined,
   };
 }
+
+/** Returns instructions of at most 4,096 characters without control characters: they are stored, and joined for clients. */
+const cleaned = (instructions: string): string =>
+  cutAndEscape(instructions.slice(0, 2 * MAX_INSTRUCTIONS_CHARS).replaceAll('\r\n', '\n'), MAX_INSTRUCTIONS_CHARS);
