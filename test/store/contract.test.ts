@@ -238,13 +238,17 @@ function serversContract(bench: Bench): void {
     expect(await failures.all()).toEqual([{ ...failure, at: 3_700_000 }]);
   });
 
-  verifies('C2', 'keeps the transport that was found out for a URL, and forgets it with the next entry', async () => {
-    const { servers } = bench.store;
-    await servers.remember({ ...memory, urlTransport: 'sse' });
-    expect(await servers.all()).toEqual([{ ...memory, urlTransport: 'sse' }]);
-    await servers.remember(memory);
-    expect(await servers.all()).toEqual([memory]);
-  });
+  verifies(
+    'C2',
+    'keeps the transport that was found out for a URL and the instructions, and forgets them with the next entry',
+    async () => {
+      const { servers } = bench.store;
+      await servers.remember({ ...memory, urlTransport: 'sse', instructions: 'Be kind.\n' });
+      expect(await servers.all()).toEqual([{ ...memory, urlTransport: 'sse', instructions: 'Be kind.\n' }]);
+      await servers.remember(memory);
+      expect(await servers.all()).toEqual([memory]);
+    },
+  );
 
   verifies('T11', 'replaces the era of a server by the newest one', async () => {
     const { servers } = bench.store;
