@@ -40,6 +40,10 @@ export const REQUIREMENTS = {
   T9: { does: 'Notifications reach any number of handlers by method, both ways.', done: true },
   T10: { does: 'Input requests of a server (forms, URLs, sampling, roots) reach the user of the call.', done: true },
   T11: { does: 'All five protocol versions are spoken, and no server is spawned twice to find out.', done: true },
+  T13: {
+    does: 'Extensions: tasks, MCP Apps and skills pass both ways; any other capability is declared, and its methods pass only if the entry lists them.',
+    done: false,
+  },
 
   // Authorization towards upstreams
   A1: { does: 'A server that wants a sign-in is remembered as such, and the others go on.', done: true },

@@ -23,6 +23,12 @@ verifies('W6', 'the caller of a run is forgotten at its end, also if it never as
   expect(known()).toEqual([]);
 });
 
+verifies('W6', 'a caller that handles no input requests answers none of a run, whatever extensions it declares', () => {
+  const sessions = runSessions({ onChange: () => {}, ended: () => new Promise(() => {}) });
+  sessions.attend('run_1', { ...CAPABILITIES, form: false, extensions: { 'com.example/maps': {} } });
+  expect(sessions.inputOf('run_1')).toBeUndefined();
+});
+
 verifies('W6', 'the caller of a run is kept while the store cannot be read', async () => {
   const ends: PromiseWithResolvers<void>[] = [];
   const retries: (() => void)[] = [];

@@ -1,3 +1,4 @@
+import { hasAnyCapability } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities, InputRequest, InputResponses } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { RunFollower, RunInputRequest } from '../../core/records/workflow-api.ts';
@@ -82,7 +83,7 @@ export function runSessions({ onChange, ended, timer = realTimer }: RunSessionsO
 
   return {
     attend(run, capabilities) {
-      if (!capabilities || sessions.has(run)) return;
+      if (!capabilities || !hasAnyCapability(capabilities) || sessions.has(run)) return;
       const open = new Set<OpenRequest>();
       begin(run, {
         open,

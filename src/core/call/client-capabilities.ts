@@ -1,4 +1,6 @@
-import type { ClientCapabilities, InputRequest, JsonObject } from '../call.ts';
+import type { ClientCapabilities, Extensions, InputRequest, JsonObject } from '../call.ts';
+import { canonicalJson } from '../json.ts';
+import { sha256OfText } from '../text/sha256-of-text.ts';
 
 /** The capabilities of a client that can handle no input request. */
 export const NO_CAPABILITIES: ClientCapabilities = {
@@ -32,11 +34,11 @@ export function callbackFor({ method, params = {} }: InputRequest): string | und
   return needsTools(params) ? undefined : 'onSampling';
 }
 
-/** Returns true if the client can handle at least one kind of input request. */
+/** Returns true if the client can handle at least one kind of input request. Extensions make no difference. */
 export const hasAnyCapability = (capabilities: ClientCapabilities): boolean =>
   capabilities.form || capabilities.url || capabilities.sampling || capabilities.roots;
 
-/** Returns the capabilities that both clients have. */
+/** Returns the input requests that both clients can handle. */
 export const sharedCapabilities = (one: ClientCapabilities, other: ClientCapabilities): ClientCapabilities => ({
   form: one.form && other.form,
   url: one.url && other.url,
@@ -45,15 +47,37 @@ export const sharedCapabilities = (one: ClientCapabilities, other: ClientCapabil
   roots: one.roots && other.roots,
 });
 
-/** Encodes a capability set as a number; 0 means none. */
+const FLAGS = 64;
+// With 46 bits and the flags, a key stays below 2^53.
+const DIGEST_BITS = 46;
+const HEX_BITS = 52;
+const keys = new WeakMap<Extensions, number>();
+
+/**
+ * Encodes a capability set as a number below 2^53; 0 means none. The flags are the lowest six bits, and above them is a
+ * part of the digest of the extensions.
+ */
 export function capabilitiesKey(capabilities: ClientCapabilities | undefined): number {
   if (!capabilities) return 0;
-  return (
+  const { extensions } = capabilities;
+  const flags =
     (capabilities.form ? 1 : 0) |
     (capabilities.url ? 2 : 0) |
     (capabilities.sampling ? 4 : 0) |
     (capabilities.samplingTools ? 8 : 0) |
     (capabilities.roots ? 16 : 0) |
-    (capabilities.rootsListChanged ? 32 : 0)
-  );
+    (capabilities.rootsListChanged ? 32 : 0);
+  return extensions ? flags + FLAGS * extensionsKey(extensions) : flags;
+}
+
+/** Tests whether a key of `capabilitiesKey` stands for capabilities with extensions. */
+export const hasExtensions = (key: number): boolean => key >= FLAGS;
+
+function extensionsKey(extensions: Extensions): number {
+  const known = keys.get(extensions);
+  if (known !== undefined) return known;
+  const digits = sha256OfText(canonicalJson(extensions)).slice(0, HEX_BITS / 4);
+  const key = Math.floor(Number.parseInt(digits, 16) / 2 ** (HEX_BITS - DIGEST_BITS));
+  keys.set(extensions, key);
+  return key;
 }

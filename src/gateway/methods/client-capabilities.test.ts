@@ -4,7 +4,12 @@ import { ownerOf, userKey } from '../../core/call/private-user.ts';
 import type { Caller, ClientCapabilities } from '../../core/call.ts';
 import type { CatalogChange } from '../../core/records/server-status.ts';
 import { META } from '../../wire/mcp.ts';
-import { capabilitiesInMeta, isChangeVisibleTo, withCapabilities } from './client-capabilities.ts';
+import {
+  capabilitiesInMeta,
+  isChangeVisibleTo,
+  parseClientCapabilities,
+  withCapabilities,
+} from './client-capabilities.ts';
 
 const ann: Caller = { id: 'ann', roles: ['user'], via: 'gateway' };
 const FORM: ClientCapabilities = { form: true, url: false, sampling: false, samplingTools: false, roots: false };
@@ -19,6 +24,32 @@ it('returns the same caller object for the same capabilities and era', () => {
 verifies('T10', 'takes no `roots.listChanged` from a modern client, which has no such notification', () => {
   const _meta = { [META.clientCapabilities]: { roots: { listChanged: true } } };
   expect(capabilitiesInMeta({ _meta })).toEqual({ ...FORM, form: false, roots: true });
+});
+
+verifies('T13', 'reads the extensions of a client, without tasks and without those that are no objects', () => {
+  const maps = { 'com.example/maps': { zoom: 3 } };
+  const extensions = { 'io.modelcontextprotocol/tasks': {}, ...maps, 'com.example/odd': 'yes' };
+  expect(parseClientCapabilities({ extensions })).toEqual({ ...FORM, form: false, extensions: maps });
+  expect(parseClientCapabilities({ elicitation: {}, extensions })).toEqual({ ...FORM, extensions: maps });
+  expect(capabilitiesInMeta({ _meta: { [META.clientCapabilities]: { extensions } } })?.extensions).toEqual(maps);
+  expect(parseClientCapabilities({ extensions: { 'io.modelcontextprotocol/tasks': {} } })).toBeUndefined();
+  expect(parseClientCapabilities({ extensions: [] })).toBeUndefined();
+});
+
+verifies('T13', 'keeps 32 of 10,000 extensions, and none with settings of 1 MB', () => {
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`com.example/e${at}`, {}]));
+  const large = { 'com.example/large': { text: 'x'.repeat(1_000_000) }, 'com.example/small': {} };
+  expect(Object.keys(parseClientCapabilities({ extensions: many })?.extensions ?? {})).toHaveLength(32);
+  expect(parseClientCapabilities({ extensions: large })?.extensions).toEqual({ 'com.example/small': {} });
+});
+
+verifies('T13', 'returns the same caller object for equal extensions, and keeps 128 of those that differ', () => {
+  const caller = { ...ann };
+  const withSetting = (at: number) => withCapabilities(caller, { ...FORM, extensions: { e: { at } } }, 'modern');
+  const first = withSetting(0);
+  expect(withSetting(0)).toBe(first);
+  for (let at = 1; at <= 128; at++) withSetting(at);
+  expect(withSetting(0)).not.toBe(first);
 });
 
 const change = (detail: CatalogChange['detail']) => ({ kind: 'catalog', subject: 'tools', detail }) as const;

@@ -1,6 +1,8 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { capabilitiesKey, hasAnyCapability } from '../../core/call/client-capabilities.ts';
+import { extensionsIn } from '../../core/call/extensions.ts';
 import { callerKey } from '../../core/call/private-user.ts';
-import type { Caller, ClientCapabilities, JsonObject } from '../../core/call.ts';
+import type { Caller, ClientCapabilities, Extensions, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import type { Features } from '../../core/records/listing.ts';
 import type { CatalogChange } from '../../core/records/server-status.ts';
@@ -18,10 +20,14 @@ export const toServerCapabilities = ({ resources, subscribe, prompts, completion
   logging: {},
 });
 
-/** Parses the declared capabilities of a client of either era. Returns undefined if it has none that Heddle uses. */
+/**
+ * Parses the declared capabilities of a client of either era. Returns undefined if it has none that Heddle uses. The tasks
+ * extension is left out: see `supportsTasks`.
+ */
 export function parseClientCapabilities(declared: unknown, era: Era = 'legacy'): ClientCapabilities | undefined {
   const { elicitation, sampling, roots } = isObject(declared) ? declared : {};
   const modes = isObject(elicitation) ? elicitation : undefined;
+  const extensions = withoutTasks(extensionsIn(declared));
   const capabilities = {
     // `elicitation: {}` without a mode means `form`, the only mode before 2025-11-25.
     form: modes !== undefined && (isObject(modes.form) || !isObject(modes.url)),
@@ -30,8 +36,15 @@ export function parseClientCapabilities(declared: unknown, era: Era = 'legacy'):
     samplingTools: isObject(sampling) && isObject(sampling.tools),
     roots: isObject(roots),
     ...(era === 'legacy' && isObject(roots) && roots.listChanged === true && { rootsListChanged: true }),
+    ...(extensions && { extensions }),
   };
-  return hasAnyCapability(capabilities) ? capabilities : undefined;
+  return extensions || hasAnyCapability(capabilities) ? capabilities : undefined;
+}
+
+function withoutTasks(extensions: Extensions | undefined): Extensions | undefined {
+  if (!extensions?.[TASKS_EXTENSION]) return extensions;
+  const { [TASKS_EXTENSION]: _, ...others } = extensions;
+  return Object.keys(others).length === 0 ? undefined : others;
 }
 
 /** Parses the client capabilities in the `_meta` of a modern request. */
@@ -55,14 +68,16 @@ export function requireTaskSupport({ _meta }: JsonObject): void {
   );
 }
 
-const callersByCapabilities = new WeakMap<Caller, Map<string, Caller>>();
+// Two eras with 64 sets of flags. A client may declare other extensions with each request, so the number is limited.
+const MAX_CALLERS = 128;
+const callersByCapabilities = new WeakMap<Caller, BoundedMap<string, Caller>>();
 
 /**
  * Adds the client's capabilities and era to the caller, which decide what the caller is shown. Returns the same object
  * for equal input: list pages are cached by caller object.
  */
 export function withCapabilities(caller: Caller, capabilities: ClientCapabilities, era: Era): Caller {
-  const known = callersByCapabilities.get(caller) ?? new Map<string, Caller>();
+  const known = callersByCapabilities.get(caller) ?? new BoundedMap<string, Caller>(MAX_CALLERS);
   callersByCapabilities.set(caller, known);
   const key = `${era} ${capabilitiesKey(capabilities)}`;
   const same = known.get(key) ?? { ...caller, capabilities, era };

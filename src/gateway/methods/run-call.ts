@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hasAnyCapability } from '../../core/call/client-capabilities.ts';
 import { type AskUser, runToCompletion } from '../../core/call/run-to-completion.ts';
 import type { Call, InputRequest, InputResponse, JsonObject, Result } from '../../core/call.ts';
 import { UpstreamError } from '../../core/errors.ts';
@@ -27,7 +28,7 @@ export function callRunner(heddle: Heddle, continuations: Continuations): RunCal
     return runToCompletion(dispatch, first, { ask: sendAll(sendRequest), describe, settled });
   }
 
-  /** Runs a call of a client without capabilities to its end: its continuation can only be a wait or a task. */
+  /** Runs a call of a client that handles no input requests to its end: its continuation can only be a wait or a task. */
   const waitFor = (call: Call) =>
     runToCompletion(heddle.dispatch, call, { ask: rejectInputRequest, describe, settled });
 
@@ -38,8 +39,9 @@ export function callRunner(heddle: Heddle, continuations: Continuations): RunCal
   }
 
   function runForLegacy(call: Call, sendRequest: SendClientRequest | undefined): Promise<JsonObject> {
-    const first: Promise<Result> =
-      sendRequest && call.capabilities ? runWithInput(call, sendRequest) : heddle.dispatch(call);
+    const { capabilities } = call;
+    const handlesInput = sendRequest && capabilities && hasAnyCapability(capabilities);
+    const first: Promise<Result> = handlesInput ? runWithInput(call, sendRequest) : heddle.dispatch(call);
     return first.then((result) => (result.kind === 'complete' ? toLegacyResult(result) : goOnForLegacy(result, call)));
   }
 

@@ -1,3 +1,4 @@
+import { hasAnyCapability } from '../../../core/call/client-capabilities.ts';
 import type { ConnectionUser, PrivateUser } from '../../../core/call/private-user.ts';
 import type { Connection, ConnectOptions } from '../../connection.ts';
 import type { ServerPlan } from '../plan-server.ts';
@@ -67,7 +68,8 @@ export const isInUse = (entry: PrivateConnection): boolean =>
   entry.connection === undefined || isBusy(entry) || entry.feed?.isWanted() === true;
 
 /** Tests whether the server may send input requests during a call. It does not during reads. */
-export const getsRequests = ({ capabilities }: ConnectionUser): boolean => capabilities !== undefined;
+export const getsRequests = ({ capabilities }: ConnectionUser): boolean =>
+  capabilities !== undefined && hasAnyCapability(capabilities);
 
 /**
  * Tests whether a connection takes one more call if its server sends requests that name no call. It does if it is idle,
