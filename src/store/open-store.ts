@@ -83,6 +83,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     servers: {
       all: () => read(database.servers.all()),
       remember: (memory) => read(database.servers.remember(memory)),
+      forget: (entry) => read(database.servers.forget(entry)),
     },
     failures: {
       all: () => read(failures.all()),

@@ -1,4 +1,5 @@
 import { ROLES } from '../core/call/caller.ts';
+import { extensionsIn } from '../core/call/extensions.ts';
 import type { JsonObject, Role } from '../core/call.ts';
 import { parseKeys } from '../core/escaped-keys.ts';
 import type { StoredApiKey } from '../core/records/api-key.ts';
@@ -78,6 +79,7 @@ export function toServerRow(memory: CachedServer): ServerRow {
     era: memory.era,
     transport: memory.urlTransport ?? null,
     instructions: memory.instructions === undefined ? null : storable(memory.instructions),
+    extensions: memory.extensions ? JSON.stringify(memory.extensions) : null,
     tools: JSON.stringify(memory.lists.tools),
     resources: JSON.stringify(memory.lists.resources),
     templates: JSON.stringify(memory.lists.templates),
@@ -89,6 +91,7 @@ export function toServerRow(memory: CachedServer): ServerRow {
 /** Skips rows that cannot be parsed; their servers are listed again. */
 export function fromServerRows(rows: readonly ServerRow[]): readonly CachedServer[] {
   return rows.flatMap(({ server, abilities, signature, era, transport, at, instructions, ...texts }) => {
+    const extensions = texts.extensions === null ? undefined : extensionsIn({ extensions: parse(texts.extensions) });
     const [tools, resources, templates, prompts] = [texts.tools, texts.resources, texts.templates, texts.prompts].map(
       parse,
     );
@@ -101,6 +104,7 @@ export function fromServerRows(rows: readonly ServerRow[]): readonly CachedServe
       at,
       ...(transport && { urlTransport: transport }),
       ...(instructions && { instructions }),
+      ...(extensions && { extensions }),
     };
     return hasAll(lists) ? [{ ...found, lists }] : [];
   });

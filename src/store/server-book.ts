@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/call.ts';
+import type { Extensions, JsonObject } from '../core/call.ts';
 import type { ErrorCode } from '../core/error-codes.ts';
 
 /** The lists, the era and the transport of a server, as of its last connection. */
@@ -15,6 +15,8 @@ export interface CachedServer {
   readonly at: number;
   /** The instructions of the last handshake, without control characters; absent if there were none. */
   readonly instructions?: string;
+  /** The extensions that the server declared in the handshake; absent if there were none. */
+  readonly extensions?: Extensions;
   /** The lists, unchanged. */
   readonly lists: Readonly<Record<'tools' | 'resources' | 'templates' | 'prompts', readonly JsonObject[]>>;
 }
@@ -24,6 +26,8 @@ export interface ServerBook {
   all(): Promise<readonly CachedServer[]>;
   /** Replaces the lists of the same server and the same capabilities. */
   remember(memory: CachedServer): Promise<void>;
+  /** Removes the lists of a server for one capability set. */
+  forget(entry: Pick<CachedServer, 'server' | 'capabilitySet'>): Promise<void>;
 }
 
 /** The last failed attempt to connect a server. */

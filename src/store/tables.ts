@@ -42,6 +42,7 @@ export interface ServerRow {
   readonly era: 'legacy' | 'modern';
   readonly transport: 'http' | 'sse' | null;
   readonly instructions: string | null;
+  readonly extensions: string | null;
   readonly tools: string;
   readonly resources: string;
   readonly templates: string;

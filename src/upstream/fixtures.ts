@@ -102,7 +102,7 @@ export interface MemoryBook extends ServerBook {
 /** Creates a server book that keeps its entries in memory. */
 export function memoryBook(): MemoryBook {
   const saved: CachedServer[] = [];
-  return { saved, all: async () => saved, remember: async (entry) => void saved.push(entry) };
+  return { saved, all: async () => saved, remember: async (entry) => void saved.push(entry), forget: async () => {} };
 }
 
 /** A clock and timers that only `pass` moves on. */
@@ -183,7 +183,10 @@ export function serverOf(tiny: TinyServer, { connect, plan, start, saved = [], .
       },
       ...plan,
     }),
-    cache: openServerCache({ saved, book: { remember: async (entry) => void written.push(entry) } }),
+    cache: openServerCache({
+      saved,
+      book: { remember: async (entry) => void written.push(entry), forget: async () => {} },
+    }),
     limited: (task) => task(),
     subscriptions: serverSubscriptions(() => {}),
     user: undefined,

@@ -215,6 +215,18 @@ function serversContract(bench: Bench): void {
     expect(JSON.stringify((await servers.all())[0]?.lists)).toBe(JSON.stringify(lists));
   });
 
+  verifies('T13', 'keeps the lists of a capability set below 2^53, and the extensions of the server', async () => {
+    const { servers } = bench.store;
+    const extensions = { 'com.example/maps': { zoom: 3 }, 'com.example/plain': {} };
+    const large = { ...memory, capabilitySet: Number.MAX_SAFE_INTEGER, extensions };
+    await servers.remember(memory);
+    await servers.remember(large);
+    expect(await servers.all()).toEqual([memory, large]);
+    await servers.remember({ ...memory, capabilitySet: Number.MAX_SAFE_INTEGER - 1 });
+    await servers.forget({ server: 'demo', capabilitySet: Number.MAX_SAFE_INTEGER - 1 });
+    expect(await servers.all()).toEqual([memory, large]);
+  });
+
   verifies('T3', 'keeps the last failure of a server until it has connected, and none older than an hour', async () => {
     const { failures } = bench.store;
     const failure = {

@@ -299,4 +299,9 @@ export const MIGRATIONS: readonly Migration[] = [
   [`ALTER TABLE ${SCHEMA}.spans ADD COLUMN agent TEXT`],
   // The instructions of a server, for clients that come before it is started.
   [`ALTER TABLE ${SCHEMA}.servers ADD COLUMN instructions TEXT`],
+  // The extensions that a server declared in its last handshake. Capability sets with extensions are up to 2^53.
+  [
+    `ALTER TABLE ${SCHEMA}.servers ADD COLUMN extensions TEXT`,
+    `ALTER TABLE ${SCHEMA}.servers ALTER COLUMN abilities TYPE DOUBLE PRECISION`,
+  ],
 ];

@@ -299,4 +299,6 @@ export const MIGRATIONS: readonly Migration[] = [
   [`ALTER TABLE spans ADD COLUMN agent TEXT`],
   // The instructions of a server, for clients that come before it is started.
   [`ALTER TABLE servers ADD COLUMN instructions TEXT`],
+  // The extensions that a server declared in its last handshake.
+  [`ALTER TABLE servers ADD COLUMN extensions TEXT`],
 ];

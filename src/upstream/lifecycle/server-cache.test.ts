@@ -9,7 +9,7 @@ const entry = (capabilitySet: number, signature = 'sig') =>
 const demo = { name: 'demo', signature: 'sig' };
 
 const cacheOf = (saved: readonly CachedServer[], sharedSet: number) =>
-  openServerCache({ saved, sharedSet, book: { remember: async () => {} } });
+  openServerCache({ saved, sharedSet, book: { remember: async () => {}, forget: async () => {} } });
 
 verifies('T3', 'does not use the entry of a capability set for a shared connection without capabilities', () => {
   const cache = cacheOf([entry(3)], 0);
@@ -65,6 +65,8 @@ verifies('T3', 'removes the failure of a connected server, also if another proce
   const removed: object[] = [];
   const book = { put: async () => {}, remove: async (failure: object) => void removed.push(failure) };
   const failures = { saved: [], book, shownMs: 60_000, clock: () => 0 };
-  openServerCache({ saved: [], book: { remember: async () => {} }, failures }).removeFailure(demo);
+  openServerCache({ saved: [], book: { remember: async () => {}, forget: async () => {} }, failures }).removeFailure(
+    demo,
+  );
   expect(removed).toEqual([{ server: 'demo', signature: 'sig' }]);
 });

@@ -9,7 +9,7 @@ type CachedPlan = Pick<ServerPlan, 'name' | 'signature'>;
 export interface ServerCacheOptions {
   /** The entries that the store had at the start. */
   readonly saved: readonly CachedServer[];
-  readonly book: Pick<ServerBook, 'remember'>;
+  readonly book: Pick<ServerBook, 'remember' | 'forget'>;
   /** The capability set that shared connections declare, as `capabilitiesKey` encodes it; 0 unless given. */
   readonly sharedSet?: number;
   /** Without it failures are neither stored nor shown. */
@@ -41,6 +41,8 @@ export interface ServerCache {
   has(server: CachedPlan, capabilitySet: number): boolean;
   /** Replaces the entry of the same server and capability set. */
   put(entry: CachedServer): void;
+  /** Removes the entry of a capability set. */
+  forget(server: CachedPlan, capabilitySet: number): void;
   /** Returns the failure of an earlier process that is still shown. */
   failure(server: CachedPlan): ServerFailure | undefined;
   putFailure(server: CachedPlan, error: HeddleError): void;
@@ -76,6 +78,11 @@ export function openServerCache({ saved, book, sharedSet = 0, failures }: Server
       add(entry);
       // A lost entry costs one more probe and list: that must not fail a connect.
       book.remember(entry).catch(() => {});
+    },
+    forget({ name }, capabilitySet) {
+      entries.get(name)?.delete(capabilitySet);
+      // An entry that stays is removed after the next start.
+      book.forget({ server: name, capabilitySet }).catch(() => {});
     },
     has(server, capabilitySet) {
       // A sole user with capabilities declares them on the shared connections.
