@@ -56,6 +56,8 @@ export interface Heddle {
     categories(by: Caller, signal?: AbortSignal): Promise<readonly Category[]>;
     /** Returns the features besides tools. Starts servers never seen and waits at most 250 ms; a server still connecting counts as having all. */
     offers(by: Caller): Promise<Features>;
+    /** Tests whether some server has an extension of MCP. With a single client all of its extensions are passed on, so it is true. */
+    hasExtension(id: string): boolean;
     /** Returns the rule that hides a known tool of this name. Requires the role `owner`: for others a hidden tool does not exist. */
     hiddenBy(by: Caller, name: string): Promise<HidingRule | undefined>;
   };

@@ -1,14 +1,21 @@
-import type { JsonObject } from '../core/call.ts';
+import type { Extensions, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Features } from '../core/records/listing.ts';
 import type { ServerStatus } from '../core/records/server-status.ts';
 
-type Feature = Exclude<keyof Features, 'instructions'>;
+type Feature = Exclude<keyof Features, 'extensions' | 'instructions'>;
 
 const NONE: Record<Feature, boolean> = { resources: false, subscribe: false, prompts: false, completions: false };
 
-/** Returns the features that at least one of these servers has, or may have if it is not connected yet. */
-export function featuresOf(servers: readonly ServerStatus[]): Omit<Features, 'instructions'> {
+/**
+ * Returns the features that at least one of these servers has, or may have if it is not connected yet. Extensions are
+ * those of the last handshakes.
+ */
+export function featuresOf(
+  servers: readonly ServerStatus[],
+  extensionsOf: (server: string) => Extensions | undefined,
+): Omit<Features, 'instructions'> {
+  const extensions = merged(servers.map(({ name }) => name).sort(), extensionsOf);
   const all = servers.map(featuresOfServer);
   const some = (feature: Feature) => all.some((features) => features[feature]);
   return {
@@ -16,7 +23,22 @@ export function featuresOf(servers: readonly ServerStatus[]): Omit<Features, 'in
     subscribe: some('subscribe'),
     prompts: some('prompts'),
     completions: some('completions'),
+    ...(extensions && { extensions }),
   };
+}
+
+/** Merges the settings of each extension key by key. The first server by name decides a key that several set. */
+function merged(
+  servers: readonly string[],
+  extensionsOf: (server: string) => Extensions | undefined,
+): Extensions | undefined {
+  const found = new Map<string, JsonObject>();
+  for (const server of servers) {
+    for (const [id, settings] of Object.entries(extensionsOf(server) ?? {})) {
+      found.set(id, { ...settings, ...found.get(id) });
+    }
+  }
+  return found.size === 0 ? undefined : Object.fromEntries(found);
 }
 
 function featuresOfServer(status: ServerStatus): Record<Feature, boolean> {

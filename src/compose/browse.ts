@@ -91,8 +91,9 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
       await startUnknownServers(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), never());
       const visible = view.servers.status().filter(({ name }) => view.serverVisible(by, name));
       const instructions = joinInstructions(instructionsFor(by, visible));
-      return { ...featuresOf(visible), ...(instructions !== undefined && { instructions }) };
+      return { ...featuresOf(visible, view.servers.extensionsOf), ...(instructions !== undefined && { instructions }) };
     },
+    hasExtension: (id) => view.servers.hasExtension(id),
     async hiddenBy(by, name) {
       const { hiddenBy } = await import('./hidden-by.ts');
       return hiddenBy(view, by, name);

@@ -1,4 +1,4 @@
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Caller, ClientCapabilities, JsonObject } from '../core/call.ts';
 import { isObject } from '../core/json.ts';
 import type { Features } from '../core/records/listing.ts';
 import { VERSION } from '../core/version.ts';
@@ -6,7 +6,12 @@ import type { Heddle } from '../heddle.ts';
 import { RpcError } from '../wire/json-rpc.ts';
 import { INVALID_PARAMS, LEGACY_VERSIONS, META, MODERN_VERSION, TASKS_EXTENSION } from '../wire/mcp.ts';
 import { type Continuations, openContinuations } from './continuations/continuations.ts';
-import { toServerCapabilities, withCapabilities } from './methods/client-capabilities.ts';
+import {
+  narrowExtensions,
+  toServerCapabilities,
+  withCapabilities,
+  withoutTasks,
+} from './methods/client-capabilities.ts';
 import { UNCACHED } from './methods/list-result.ts';
 import { setLevel } from './methods/logging.ts';
 import { profileOf, readMethods, subscriptionMethods } from './methods/read-methods.ts';
@@ -42,10 +47,15 @@ export function mcpHandler(heddle: Heddle, continuations: Continuations = openCo
     },
   };
 
+  /** Adds the capabilities to the caller, without extensions that no server has. */
+  function withNarrowed(client: RequestContext, declared: ClientCapabilities): RequestContext {
+    const capabilities = narrowExtensions(declared, heddle.catalog);
+    const caller = capabilities ? withCapabilities(client.caller, capabilities, client.era) : client.caller;
+    return { ...client, caller, capabilities, declared };
+  }
+
   return function handleRequest(method, params, client) {
-    const context = client.capabilities
-      ? { ...client, caller: withCapabilities(client.caller, client.capabilities, client.era) }
-      : client;
+    const context = client.capabilities ? withNarrowed(client, client.capabilities) : client;
     const known = methods[context.era];
     const handle = Object.hasOwn(known, method) ? known[method] : undefined;
     if (!handle) return Promise.reject(new UnknownMethod(method));
@@ -67,13 +77,17 @@ const withInstructions = ({ instructions }: Features): JsonObject =>
 
 function toInitializeResult({ protocolVersion }: JsonObject, features: Features): JsonObject {
   const version = LEGACY_VERSIONS.find((version) => version === protocolVersion) ?? LEGACY_VERSIONS[0];
-  const capabilities = toServerCapabilities(features);
+  const extensions = withoutTasks(features.extensions);
+  const capabilities = { ...toServerCapabilities(features), ...(extensions && { extensions }) };
   return { protocolVersion: version, capabilities, serverInfo: SERVER, ...withInstructions(features) };
 }
 
 function toDiscoverResult(features: Features): JsonObject {
   const _meta = { [META.serverInfo]: SERVER };
-  const capabilities = { ...toServerCapabilities(features), extensions: { [TASKS_EXTENSION]: {} } };
+  const capabilities = {
+    ...toServerCapabilities(features),
+    extensions: { [TASKS_EXTENSION]: {}, ...withoutTasks(features.extensions) },
+  };
   return { supportedVersions: [MODERN_VERSION], capabilities, ...withInstructions(features), ...UNCACHED, _meta };
 }
 

@@ -15,7 +15,7 @@ import type { AuthenticatedRequest } from './http-request.ts';
 import { httpServer } from './http-server.ts';
 import { trackInFlight } from './in-flight.ts';
 import { mcpHandler } from './mcp-handler.ts';
-import { isChangeVisibleTo } from './methods/client-capabilities.ts';
+import { isChangeVisibleTo, narrowExtensions } from './methods/client-capabilities.ts';
 import { passRootsChange } from './methods/roots-changed.ts';
 import { type CallsAfterSignInOptions, callsAfterSignIn } from './sign-in/call-after-sign-in.ts';
 import { signInPathOf, signInRoutes } from './sign-in/sign-in-routes.ts';
@@ -144,7 +144,11 @@ async function announceChanges(heddle: Heddle, sessions: Sessions, signal: Abort
   for await (const change of heddle.changes(ALL_CHANGES, signal)) {
     if (change.kind !== 'catalog') continue;
     const isFor = ({ callerId, capabilities }: Session) =>
-      isChangeVisibleTo(change, { callerId, capabilities, era: 'legacy' });
+      isChangeVisibleTo(change, {
+        callerId,
+        capabilities: narrowExtensions(capabilities, heddle.catalog),
+        era: 'legacy',
+      });
     announceToSessions(sessions, `notifications/${change.subject}/list_changed`, isFor);
   }
 }

@@ -21,6 +21,8 @@ export interface RequestContext {
   readonly inSession?: InSession | undefined;
   /** The client's capabilities; none if absent. */
   readonly capabilities?: ClientCapabilities | undefined;
+  /** The capabilities as the client declared them, with extensions that no server has; absent if it declared none. */
+  readonly declared?: ClientCapabilities | undefined;
   /** Sends a server-to-client request while this one is open. Absent for modern clients: they get `input_required`. */
   readonly sendRequest?: SendClientRequest | undefined;
   /** The decoded `Mcp-Param-*` headers of a modern `tools/call`; absent for transports without headers. */

@@ -1,6 +1,6 @@
 import { limiter } from '../core/async/limiter.ts';
 import type { ConnectionUser, PrivateUser } from '../core/call/private-user.ts';
-import type { Caller, JsonObject } from '../core/call.ts';
+import type { Caller, Extensions, JsonObject } from '../core/call.ts';
 import type { ServerEvent, ServerStatus } from '../core/records/server-status.ts';
 import { unknownServer } from '../core/records/unknown-server.ts';
 import { realTimer, repeatEvery, steadyClock, type Time } from '../core/time.ts';
@@ -53,6 +53,10 @@ export interface Servers extends ConnectionPool {
   instructionsOf(name: string, caller: Caller): string | undefined;
   /** Returns for how long the shared connection of a server has been opening; undefined while none is. */
   connectingMs(name: string): number | undefined;
+  /** Returns the extensions that a server declared in its last handshake; undefined if there are none. */
+  extensionsOf(name: string): Extensions | undefined;
+  /** Tests whether some server has an extension. With a sole user all are passed on, so it is true. */
+  hasExtension(id: string): boolean;
   /** Returns how many connections to the server were opened so far, private ones included. */
   connectionsTo(name: string): number;
   /** Closes all connections to a server after their calls in flight. The next call connects it. Throws NAME_UNKNOWN. */
@@ -123,6 +127,10 @@ export function openServers(options: ServersOptions): Servers {
     },
     statusOf: (name) => servers.get(name)?.status,
     connectingMs: (name) => servers.get(name)?.connectingMs,
+    extensionsOf: (name) => servers.get(name)?.definitions.extensions.declared(),
+    hasExtension: (id) =>
+      user?.capabilities.extensions !== undefined ||
+      [...servers.values()].some(({ definitions }) => definitions.extensions.has(id)),
     connectionsTo: opened.of,
     async disconnect(name) {
       const server = servers.get(name);

@@ -38,9 +38,6 @@ export const META = {
 /** The capability extension by which client or server declares that it supports tasks. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-/** The extension of MCP Apps: tools with views, which are `ui://` resources. */
-export const UI_EXTENSION = 'io.modelcontextprotocol/ui';
-
 /** The extension of skills: `skills/list`, `skills/get` and `resources/directory/read`. */
 export const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills';
 

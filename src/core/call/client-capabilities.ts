@@ -60,15 +60,18 @@ const keys = new WeakMap<Extensions, number>();
 export function capabilitiesKey(capabilities: ClientCapabilities | undefined): number {
   if (!capabilities) return 0;
   const { extensions } = capabilities;
-  const flags =
-    (capabilities.form ? 1 : 0) |
-    (capabilities.url ? 2 : 0) |
-    (capabilities.sampling ? 4 : 0) |
-    (capabilities.samplingTools ? 8 : 0) |
-    (capabilities.roots ? 16 : 0) |
-    (capabilities.rootsListChanged ? 32 : 0);
+  const flags = inputFlags(capabilities);
   return extensions ? flags + FLAGS * extensionsKey(extensions) : flags;
 }
+
+/** Encodes the capabilities for input requests, without the extensions; 0 means none. */
+export const inputFlags = (capabilities: ClientCapabilities): number =>
+  (capabilities.form ? 1 : 0) |
+  (capabilities.url ? 2 : 0) |
+  (capabilities.sampling ? 4 : 0) |
+  (capabilities.samplingTools ? 8 : 0) |
+  (capabilities.roots ? 16 : 0) |
+  (capabilities.rootsListChanged ? 32 : 0);
 
 /** Tests whether a key of `capabilitiesKey` stands for capabilities with extensions. */
 export const hasExtensions = (key: number): boolean => key >= FLAGS;

@@ -1,6 +1,9 @@
 import type { Extensions } from '../call.ts';
 import { isObject } from '../json.ts';
 
+/** The extension of MCP Apps: tools with views, which are `ui://` resources. */
+export const UI_EXTENSION = 'io.modelcontextprotocol/ui';
+
 const MAX_EXTENSIONS = 32;
 const MAX_ID_CHARS = 200;
 const MAX_CHARS = 16_384;

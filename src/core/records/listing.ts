@@ -1,4 +1,4 @@
-import type { Target } from '../call.ts';
+import type { Extensions, Target } from '../call.ts';
 
 /** A page of a list. `next` is the cursor of the page after it; absent on the last page. */
 export interface Page<T> {
@@ -32,4 +32,6 @@ export interface Features {
   readonly completions: boolean;
   /** The instructions of all servers, a section for each; absent if no server has any. */
   readonly instructions?: string;
+  /** The extensions that servers declare, by id, with their settings; absent if there are none. */
+  readonly extensions?: Extensions;
 }

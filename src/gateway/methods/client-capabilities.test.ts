@@ -7,6 +7,7 @@ import { META } from '../../wire/mcp.ts';
 import {
   capabilitiesInMeta,
   isChangeVisibleTo,
+  narrowExtensions,
   parseClientCapabilities,
   withCapabilities,
 } from './client-capabilities.ts';
@@ -41,6 +42,21 @@ verifies('T13', 'keeps 32 of 10,000 extensions, and none with settings of 1 MB',
   const large = { 'com.example/large': { text: 'x'.repeat(1_000_000) }, 'com.example/small': {} };
   expect(Object.keys(parseClientCapabilities({ extensions: many })?.extensions ?? {})).toHaveLength(32);
   expect(parseClientCapabilities({ extensions: large })?.extensions).toEqual({ 'com.example/small': {} });
+});
+
+verifies('T13', 'removes the extensions that no server has, with each request anew', () => {
+  const declared = { ...FORM, extensions: { 'com.example/maps': { zoom: 3 }, 'com.example/other': {} } };
+  const known = new Set<string>();
+  const narrow = (client: ClientCapabilities) => narrowExtensions(client, { hasExtension: (id) => known.has(id) });
+  expect(narrow(declared)).toEqual(FORM);
+  expect(narrow({ ...declared, form: false })).toBeUndefined();
+  expect(narrow(FORM)).toBe(FORM);
+  known.add('com.example/maps');
+  const narrowed = narrow(declared);
+  expect(narrowed).toEqual({ ...FORM, extensions: { 'com.example/maps': { zoom: 3 } } });
+  expect(narrow(declared)).toBe(narrowed);
+  known.add('com.example/other');
+  expect(narrow(declared)).toBe(declared);
 });
 
 verifies('T13', 'returns the same caller object for equal extensions, and keeps 128 of those that differ', () => {

@@ -6,6 +6,7 @@ import type { Caller, ClientCapabilities, Extensions, JsonObject } from '../../c
 import { isObject } from '../../core/json.ts';
 import type { Features } from '../../core/records/listing.ts';
 import type { CatalogChange } from '../../core/records/server-status.ts';
+import type { Heddle } from '../../heddle.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { type Era, META, MISSING_CAPABILITY, TASKS_EXTENSION } from '../../wire/mcp.ts';
 
@@ -41,10 +42,41 @@ export function parseClientCapabilities(declared: unknown, era: Era = 'legacy'):
   return extensions || hasAnyCapability(capabilities) ? capabilities : undefined;
 }
 
-function withoutTasks(extensions: Extensions | undefined): Extensions | undefined {
+/** Removes the tasks extension, which the gateway itself has for modern clients. */
+export function withoutTasks(extensions: Extensions | undefined): Extensions | undefined {
   if (!extensions?.[TASKS_EXTENSION]) return extensions;
   const { [TASKS_EXTENSION]: _, ...others } = extensions;
   return Object.keys(others).length === 0 ? undefined : others;
+}
+
+interface Narrowed {
+  /** The ids that were kept. */
+  readonly ids: string;
+  readonly capabilities: ClientCapabilities | undefined;
+}
+
+const narrowed = new WeakMap<ClientCapabilities, Narrowed>();
+
+/**
+ * Removes the extensions that no server has, so that a client cannot have servers started by naming them. Computed with
+ * each request: a server may connect for the first time during the session. Returns the same object for equal results.
+ */
+export function narrowExtensions(
+  declared: ClientCapabilities | undefined,
+  { hasExtension }: Pick<Heddle['catalog'], 'hasExtension'>,
+): ClientCapabilities | undefined {
+  if (!declared?.extensions) return declared;
+  const { extensions, ...others } = declared;
+  const all = Object.entries(extensions);
+  const kept = all.filter(([id]) => hasExtension(id));
+  if (kept.length === all.length) return declared;
+  const ids = kept.map(([id]) => id).join(' ');
+  const known = narrowed.get(declared);
+  if (known?.ids === ids) return known.capabilities;
+  const plain = hasAnyCapability(declared) ? others : undefined;
+  const capabilities = kept.length === 0 ? plain : { ...others, extensions: Object.fromEntries(kept) };
+  narrowed.set(declared, { ids, capabilities });
+  return capabilities;
 }
 
 /** Parses the client capabilities in the `_meta` of a modern request. */

@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
 import { META } from '../../wire/mcp.ts';
 import type { RequestContext } from '../request-context.ts';
-import { isChangeVisibleTo, requireTaskSupport } from './client-capabilities.ts';
+import { type ChangeListener, isChangeVisibleTo, narrowExtensions, requireTaskSupport } from './client-capabilities.ts';
 import { dispatchRead } from './read-methods.ts';
 import type { RunCall } from './run-call.ts';
 import { toCall } from './to-call.ts';
@@ -28,7 +28,11 @@ export async function listenToChanges(
   const _meta = { [META.subscriptionId]: client.id };
   const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
   const ended = new AbortController();
-  const self = { callerId: client.caller.id, capabilities: client.capabilities, era: client.era };
+  const self = (): ChangeListener => ({
+    callerId: client.caller.id,
+    capabilities: narrowExtensions(client.declared, heddle.catalog),
+    era: client.era,
+  });
   const context = { ...client, signal: AbortSignal.any([client.signal, ended.signal]) };
   // Opened before the acknowledgement, so that no change after it is missed.
   const changes = heddle.changes(context.caller, context.signal);
@@ -47,7 +51,7 @@ export async function listenToChanges(
     for await (const change of changes) {
       if (change.kind !== 'catalog') continue;
       const { subject } = change;
-      const isWanted = lists.some((list) => list === subject) && isChangeVisibleTo(change, self);
+      const isWanted = lists.some((list) => list === subject) && isChangeVisibleTo(change, self());
       if (isWanted) context.notify(`notifications/${subject}/list_changed`, { _meta });
     }
     return { _meta };

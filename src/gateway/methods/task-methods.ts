@@ -1,4 +1,5 @@
 import { newCallId } from '../../core/call/call-id.ts';
+import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import { waitingMessage } from '../../core/call/report-waiting.ts';
 import type { Call, JsonObject, Result, TaskContinuation } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
@@ -79,8 +80,11 @@ export function taskMethods(heddle: Heddle, { tasks, gatewayTasks }: Continuatio
 
 /** Rebuilds the call from the task id, without its arguments, which were checked when the task was created. */
 function callOf({ callId, name, capabilities }: TaskRoute, { _meta = {} }: JsonObject, context: RequestContext): Call {
-  const { capabilities: _, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, context);
-  return { ...call, id: callId, ...(capabilities && { capabilities }) };
+  const { capabilities: current, ...call } = toCall({ kind: 'tool', name, input: {} }, { _meta }, context);
+  // The task id has no extensions: they may be long, and each request declares them.
+  const extensions = current?.extensions && { ...(capabilities ?? NO_CAPABILITIES), extensions: current.extensions };
+  const declared = extensions ?? capabilities;
+  return { ...call, id: callId, ...(declared && { capabilities: declared }) };
 }
 
 async function dispatchTask(heddle: Heddle, continuation: TaskContinuation, call: Call): Promise<Result> {

@@ -8,7 +8,12 @@ import { Peer } from '../../wire/peer.ts';
 import { STATE_TTL_MS } from '../continuations/request-state.ts';
 import { checkEnvelope } from '../http/check-headers.ts';
 import { DRAIN_MS, trackInFlight } from '../in-flight.ts';
-import { capabilitiesInMeta, isChangeVisibleTo, parseClientCapabilities } from '../methods/client-capabilities.ts';
+import {
+  capabilitiesInMeta,
+  isChangeVisibleTo,
+  narrowExtensions,
+  parseClientCapabilities,
+} from '../methods/client-capabilities.ts';
 import { passRootsChange, ROOTS_CHANGED } from '../methods/roots-changed.ts';
 import { type LogSettings, newSessionKey, type RequestHandler, type SendClientRequest } from '../request-context.ts';
 import { resourceSubscriptions } from '../resource-subscriptions.ts';
@@ -73,7 +78,8 @@ export async function serveClient(options: ServeClientOptions, signal: AbortSign
   void closeWhenDone({ transport, peer, finish, isInitialized: () => isInitialized }, signal);
   // A modern client subscribes by `subscriptions/listen`. A legacy client gets list changes after its handshake.
   const announcing = announceListChanges(heddle, { caller, peer }, (change) => {
-    return isInitialized && isChangeVisibleTo(change, { callerId: caller.id, capabilities, era: 'legacy' });
+    const narrowed = narrowExtensions(capabilities, heddle.catalog);
+    return isInitialized && isChangeVisibleTo(change, { callerId: caller.id, capabilities: narrowed, era: 'legacy' });
   });
   await peer.closed;
   subscriptions.close();

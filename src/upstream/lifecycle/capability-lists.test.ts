@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
+import { capabilitiesKey, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { JsonObject } from '../../core/call.ts';
 import { capabilityLists } from './capability-lists.ts';
 
@@ -19,7 +19,9 @@ function listsOf(cached: readonly (typeof entry)[] = []) {
   const reported: [number, unknown][] = [];
   const onTools = (capabilitySet: number, tools: readonly JsonObject[]) =>
     void reported.push([capabilitySet, tools.map(({ name }) => name)]);
-  return { lists: capabilityLists({ cached, onTools }), reported };
+  const forgotten: number[] = [];
+  const onForgotten = (capabilitySet: number) => void forgotten.push(capabilitySet);
+  return { lists: capabilityLists({ cached, onTools, onForgotten }), reported, forgotten };
 }
 
 it('reports the tools of a capability set when they differ from those it knew', () => {
@@ -91,4 +93,20 @@ it('forgets a connection that listed no tools, but not the next one of the same 
   closed.resolve();
   await closed.promise;
   expect(lists.listed(FORM)).toBe(next);
+});
+
+verifies('T13', 'keeps the eight sets with extensions that were used last, and every set without', async () => {
+  const { lists, forgotten } = listsOf([entry]);
+  const capabilities = (at: number) => ({ ...NO_CAPABILITIES, extensions: { 'com.example/maps': { at } } });
+  const setOf = (at: number) => capabilitiesKey(capabilities(at));
+  for (let at = 0; at < 8; at++) {
+    lists.begin(setOf(at), fresh(Promise.resolve()));
+    lists.take(setOf(at), [{ name: `tool${at}` }], true);
+  }
+  await lists.listed(capabilities(0));
+  lists.take(setOf(8), [{ name: 'tool8' }], true);
+  expect(forgotten).toEqual([setOf(1)]);
+  expect([0, 1, 8].map((at) => lists.toolsFor(capabilities(at))?.[0]?.name)).toEqual(['tool0', undefined, 'tool8']);
+  expect(lists.listed(capabilities(1))).toBeUndefined();
+  expect([...lists.all()]).toHaveLength(9);
 });

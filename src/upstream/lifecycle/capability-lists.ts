@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
+import { capabilitiesKey, hasExtensions } from '../../core/call/client-capabilities.ts';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import type { CachedServer } from '../../store/server-book.ts';
 
@@ -7,7 +7,12 @@ export interface CapabilityListsOptions {
   readonly cached: readonly CachedServer[];
   /** Receives the tools that a new connection with these capabilities lists, when they differ from before. */
   readonly onTools: (capabilitySet: number, tools: readonly JsonObject[]) => void;
+  /** Receives a capability set with extensions whose tools are forgotten, because eight others were used since. */
+  readonly onForgotten: (capabilitySet: number) => void;
 }
+
+/** The most capability sets with extensions of one server: a client chooses the settings of its extensions. */
+const MAX_EXTENSION_SETS = 8;
 
 /** A connection that lists tools for a capability set. */
 export interface ListingConnection {
@@ -35,6 +40,8 @@ export interface CapabilityLists {
   take(capabilitySet: number, tools: readonly JsonObject[], isFresh: boolean): void;
   /** Invalidates all lists, since shared tools changed. Keeps fresh connections: the server announces the change there. */
   invalidate(): void;
+  /** Returns the lists of all capability sets. */
+  all(): Iterable<readonly JsonObject[]>;
 }
 
 interface Listing {
@@ -44,18 +51,38 @@ interface Listing {
   isCurrent: boolean;
 }
 
-export function capabilityLists({ cached, onTools }: CapabilityListsOptions): CapabilityLists {
+export function capabilityLists({ cached, onTools, onForgotten }: CapabilityListsOptions): CapabilityLists {
   const known = new Map(cached.map(({ capabilitySet, lists }) => [capabilitySet, lists.tools]));
   const listings = new Map<number, Listing>();
   for (const key of known.keys()) {
     listings.set(key, { listed: Promise.resolve(), isKept: () => false, isCurrent: true });
   }
+  // In order of last use.
+  const withExtensions = new Set<number>();
+
+  function use(key: number): void {
+    if (!hasExtensions(key)) return;
+    withExtensions.delete(key);
+    withExtensions.add(key);
+    const [oldest] = withExtensions;
+    if (oldest === undefined || withExtensions.size <= MAX_EXTENSION_SETS) return;
+    for (const one of [withExtensions, known, listings]) one.delete(oldest);
+    onForgotten(oldest);
+  }
+
+  for (const { capabilitySet } of cached.toSorted((a, b) => a.at - b.at)) use(capabilitySet);
   return {
-    listed: (capabilities) => listings.get(capabilitiesKey(capabilities))?.listed,
+    listed(capabilities) {
+      const key = capabilitiesKey(capabilities);
+      const listing = listings.get(key);
+      if (listing) use(key);
+      return listing?.listed;
+    },
     toolsFor: (capabilities) => known.get(capabilitiesKey(capabilities)),
     begin(key, { listed, closed, isFresh, hasLostSession }) {
       const listing: Listing = { listed, isKept: isFresh, isCurrent: false };
       listings.set(key, listing);
+      use(key);
       const forgetUnlessCurrent = () => {
         if (!listing.isCurrent && listings.get(key) === listing) listings.delete(key);
       };
@@ -70,6 +97,7 @@ export function capabilityLists({ cached, onTools }: CapabilityListsOptions): Ca
       const isNew = !isDeepStrictEqual(known.get(key), tools);
       if (isNew && !isFresh) return void listings.delete(key);
       known.set(key, tools);
+      use(key);
       const listing = listings.get(key);
       if (listing) listing.isCurrent = true;
       if (isNew) onTools(key, tools);
@@ -80,5 +108,6 @@ export function capabilityLists({ cached, onTools }: CapabilityListsOptions): Ca
         if (!listing.isKept()) listings.delete(key);
       }
     },
+    all: () => known.values(),
   };
 }

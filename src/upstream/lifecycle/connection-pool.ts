@@ -1,5 +1,5 @@
 import { abortable } from '../../core/async/abortable.ts';
-import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
+import { capabilitiesKey, inputFlags } from '../../core/call/client-capabilities.ts';
 import { type ConnectionUser, ownerOf, type PrivateUser } from '../../core/call/private-user.ts';
 import type { Caller, ResolvedCall, Result } from '../../core/call.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
@@ -184,9 +184,16 @@ function statusFor(
   const isShared = !capabilities || server.privately.usesShared({ caller });
   const own = isShared ? undefined : definitions.capabilityLists.toolsFor(capabilities);
   if (own) return { ...status, tools: own.length };
-  if (server.connection || cache.has(server.plan, capabilitiesKey(capabilities))) return status;
+  if (server.connection || cache.has(server.plan, listedSetOf(server, caller))) return status;
   const { tools: _, ...others } = status;
   return others;
+}
+
+/** Returns the capability set whose lists a caller sees. Extensions that the server does not have make no difference. */
+function listedSetOf({ privately }: Server, caller: Caller): number {
+  const { capabilities } = caller;
+  const isPlain = !capabilities || (inputFlags(capabilities) === 0 && privately.usesShared({ caller }));
+  return isPlain ? 0 : capabilitiesKey(capabilities);
 }
 
 interface SubscribingOptions extends Pick<ConnectionPoolOptions, 'find' | 'using'> {
@@ -281,7 +288,7 @@ function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions)
       const server = find(name);
       if (!server || server.connection) return false;
       if (server.privately.users) return !server.privately.users.isListed({ caller });
-      return !cache.has(server.plan, capabilitiesKey(caller.capabilities));
+      return !cache.has(server.plan, listedSetOf(server, caller));
     },
   };
 }

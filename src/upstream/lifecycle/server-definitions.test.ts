@@ -10,7 +10,7 @@ verifies('C2', 'finds out the transport again after a timeout, also when the cac
   const saved = [0, 3].map((capabilitySet) => ({ ...common, capabilitySet }));
   const definitions = serverDefinitions({
     plan: { name: 'demo', signature: 'sig', scope: 'user' } as never,
-    cache: openServerCache({ saved, book: { remember: async () => {} } }),
+    cache: openServerCache({ saved, book: { remember: async () => {}, forget: async () => {} } }),
     clock: () => 0,
     onCapabilityTools: () => {},
   });

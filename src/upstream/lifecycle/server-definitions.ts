@@ -5,6 +5,7 @@ import type { Clock } from '../../core/time.ts';
 import type { Agreement, ListKind, UrlTransport } from '../connection.ts';
 import { type EraCache, eraCache } from '../protocol/era-cache.ts';
 import { type CapabilityLists, capabilityLists } from './capability-lists.ts';
+import { type DeclaredExtensions, declaredExtensions } from './declared-extensions.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { ServerCache } from './server-cache.ts';
 
@@ -31,6 +32,7 @@ export interface ServerDefinitions {
   instructions(): string | undefined;
   /** Takes the instructions of a handshake. */
   takeInstructions(instructions: string | undefined): void;
+  readonly extensions: DeclaredExtensions;
   /** The lists of the shared connection. */
   lists(): Lists;
   /** Takes a list of the shared connection; true when it differs from the one before. */
@@ -54,6 +56,13 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
   const newest = eraCache(cache.newest(plan), clock);
   const failures = new Map<ListKind, string>();
   let instructions = plan.credentials === 'user' ? undefined : (cached ?? cache.newest(plan))?.instructions;
+  const extensions = declaredExtensions({
+    remembered: (cached ?? cache.newest(plan))?.extensions,
+    *tools() {
+      if (lists.tools) yield lists.tools;
+      yield* capabilityTools.all();
+    },
+  });
   let lists: Lists = plan.credentials === 'user' ? {} : (cache.lists(plan) ?? {});
 
   /** Caches nothing of a built-in server, nor of a server whose era is in doubt. */
@@ -62,12 +71,26 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     if (plan.scope === 'builtin' || !verdict) return;
     const { resources = [], templates = [], prompts = [] } = lists;
     const { name: server, signature } = plan;
+    const declared = extensions.declared();
     cache.put({
       ...{ server, capabilitySet, signature, ...verdict },
       ...(instructions !== undefined && { instructions }),
+      ...(declared && { extensions: declared }),
       lists: { tools, resources, templates, prompts },
     });
   }
+
+  const capabilityTools = capabilityLists({
+    cached: cache.withCapabilities(plan),
+    onTools(capabilitySet, tools) {
+      onCapabilityTools(capabilitySet, tools);
+      save(capabilitySet, tools);
+    },
+    onForgotten(capabilitySet) {
+      onCapabilityTools(capabilitySet, []);
+      cache.forget(plan, capabilitySet);
+    },
+  });
 
   return {
     era,
@@ -78,17 +101,12 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
       if (isOfAll && error.code !== 'AUTH_NEEDED') cache.putFailure(plan, error);
     },
     urlTransport: () => era.knownTransport() ?? newest.knownTransport(),
-    capabilityLists: capabilityLists({
-      cached: cache.withCapabilities(plan),
-      onTools(capabilitySet, tools) {
-        onCapabilityTools(capabilitySet, tools);
-        save(capabilitySet, tools);
-      },
-    }),
+    capabilityLists: capabilityTools,
     instructions: () => instructions,
     takeInstructions(next) {
       instructions = next;
     },
+    extensions,
     lists: () => lists,
     take(kind, items) {
       const isNew = !isDeepStrictEqual(lists[kind] ?? [], items);

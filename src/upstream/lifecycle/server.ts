@@ -225,6 +225,7 @@ export class Server {
     this.#attempt = undefined;
     this.#shared = shared;
     this.definitions.era.record(known, connection);
+    this.definitions.extensions.take(connection.agreement.capabilities);
     this.#on({ kind: 'opened' });
     this.definitions.saveConnected(connection.agreement);
     void this.#options.subscriptions.shared.attach(connection);

@@ -1,4 +1,4 @@
-import { capabilitiesKey } from '../../core/call/client-capabilities.ts';
+import { capabilitiesKey, inputFlags } from '../../core/call/client-capabilities.ts';
 import { type ConnectionUser, capabilitiesOfUser } from '../../core/call/private-user.ts';
 import type { ClientCapabilities, JsonObject } from '../../core/call.ts';
 import type { Era } from '../../wire/mcp.ts';
@@ -18,7 +18,7 @@ export interface SoleUser {
 
 /** Tests whether the only user has a legacy client that answers requests during its calls. */
 export const prefersLegacy = (only: SoleUser | undefined): boolean =>
-  only?.era === 'legacy' && capabilitiesKey(only.capabilities) !== 0;
+  only?.era === 'legacy' && inputFlags(only.capabilities) !== 0;
 
 /** The facts that decide which users share a connection. */
 export interface SharingFacts {
@@ -26,18 +26,28 @@ export interface SharingFacts {
   readonly only: SoleUser | undefined;
   /** False once the server is known to speak the modern era alone. */
   readonly maySpeakLegacy: boolean;
+  /** Tests whether the server has an extension. */
+  readonly hasExtension: (id: string) => boolean;
 }
 
-/** Tests whether a user belongs on the shared connection: there all users have the same capabilities. */
-export function canUseSharedConnection({ era, only, maySpeakLegacy }: SharingFacts, user: ConnectionUser): boolean {
+/**
+ * Tests whether a user belongs on the shared connection: there all users have the same capabilities. An extension that
+ * the server does not have makes no difference.
+ */
+export function canUseSharedConnection(facts: SharingFacts, user: ConnectionUser): boolean {
+  const { era, only, maySpeakLegacy, hasExtension } = facts;
+  const capabilities = capabilitiesOfUser(user);
   // A modern request carries the capabilities of its client. Only a legacy client may need requests during its call.
   if (era === 'modern') {
-    const isLegacy = user.caller.era === 'legacy' && capabilitiesKey(capabilitiesOfUser(user)) !== 0;
+    const isLegacy = user.caller.era === 'legacy' && handlesInput(capabilities);
     return !isLegacy || !maySpeakLegacy || user.caller.id === only?.principal;
   }
-  if (!only || capabilitiesKey(only.capabilities) === 0) return capabilitiesKey(capabilitiesOfUser(user)) === 0;
-  return user.caller.id === only.principal;
+  if (only && capabilitiesKey(only.capabilities) !== 0) return user.caller.id === only.principal;
+  return !handlesInput(capabilities) && !Object.keys(capabilities?.extensions ?? {}).some(hasExtension);
 }
+
+const handlesInput = (capabilities: ClientCapabilities | undefined): boolean =>
+  capabilities !== undefined && inputFlags(capabilities) !== 0;
 
 /** Tests whether a shared connection takes one more call of the sole user. */
 export const takesAnother = (shared: Connection, only: SoleUser | undefined): boolean =>

@@ -1,5 +1,5 @@
 import { NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
-import type { InputResponses, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
+import type { ClientCapabilities, InputResponses, JsonObject, ResolvedCall, Result } from '../../core/call.ts';
 import { paramHeaders } from '../../schema/param-headers.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
 import { HEADER_MISMATCH, META, METHOD_NOT_FOUND, TASKS_EXTENSION } from '../../wire/mcp.ts';
@@ -101,13 +101,21 @@ type Request = (method: string, params: JsonObject, call: ResolvedCall, options:
 /** Sends requests that declare the capabilities of the call's client, and tasks if the caller accepts one. */
 function requester({ peer, serverRequests }: ModernCallsOptions): Request {
   return function request(method, params, call, options) {
-    const declared = capabilitiesOf(call.capabilities ?? NO_CAPABILITIES, serverRequests.roots().length > 0);
+    const declared = capabilitiesOf(declaredBy(call), serverRequests.roots().length > 0);
     // Without the extension the server may not begin a task.
-    const capabilities = call.acceptsTask ? { ...declared, extensions: { [TASKS_EXTENSION]: {} } } : declared;
+    const tasks = call.acceptsTask && { extensions: { ...declaredBy(call).extensions, [TASKS_EXTENSION]: {} } };
+    const capabilities = tasks ? { ...declared, ...tasks } : declared;
     const level = call.log && { [META.logLevel]: call.log.level };
     const envelope = { [META.clientCapabilities]: capabilities, ...level };
     return peer.request(method, params, { ...options, envelope });
   };
+}
+
+/** Returns the capabilities of the client. A call that gets no input requests declares its extensions alone. */
+function declaredBy({ capabilities, caller }: ResolvedCall): ClientCapabilities {
+  if (capabilities) return capabilities;
+  const extensions = caller.capabilities?.extensions;
+  return extensions ? { ...NO_CAPABILITIES, extensions } : NO_CAPABILITIES;
 }
 
 function toRequest(

@@ -49,6 +49,7 @@ export const capabilitiesOf = (capabilities: ClientCapabilities, hasRoots: boole
   }),
   ...(capabilities.sampling && { sampling: capabilities.samplingTools ? { tools: {} } : {} }),
   ...((capabilities.roots || hasRoots) && { roots: {} }),
+  ...(capabilities.extensions && { extensions: capabilities.extensions }),
 });
 
 /** Finds the newest era that both sides speak, on one transport. Leaves the peer speaking it. */

@@ -32,7 +32,8 @@ function besideShared(connector: PrivateConnectorOptions): PrivateConnector {
     const era = connection?.agreement.era ?? eraIfDown;
     if (!era || plan.scope === 'builtin') return true; // Built-in servers send no requests.
     const maySpeakLegacy = plan.protocol === undefined && (!modernOnlyOn || modernOnlyOn !== connection);
-    return canUseSharedConnection({ era, only: options.user, maySpeakLegacy }, user);
+    const { has: hasExtension } = definitions.extensions;
+    return canUseSharedConnection({ era, only: options.user, maySpeakLegacy, hasExtension }, user);
   }
 
   /** Opens a legacy connection to a server whose shared connection is modern. */

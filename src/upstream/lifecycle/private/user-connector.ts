@@ -1,4 +1,4 @@
-import { capabilitiesKey } from '../../../core/call/client-capabilities.ts';
+import { inputFlags } from '../../../core/call/client-capabilities.ts';
 import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../../core/call/private-user.ts';
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../../core/call/vault-principal.ts';
 import { HeddleError, UpstreamError } from '../../../core/errors.ts';
@@ -23,6 +23,7 @@ export function userConnector(connector: PrivateConnectorOptions): PrivateConnec
     const known = isLegacyClient(user) && !plan.protocol ? 'legacy' : definitions.era.known();
     const connection = await connectFor(connector, user, { onNotification, known, onAuthNeeded: refuse });
     refusals.set(connection, refuse);
+    definitions.extensions.take(connection.agreement.capabilities);
     if (known !== 'legacy' || connection.agreement.newest !== 'legacy') remember(known, connection);
     users.opened(user, Math.round(performance.now() - startedAt));
     return connection;
@@ -56,6 +57,7 @@ export function userConnector(connector: PrivateConnectorOptions): PrivateConnec
         subscriptions: options.subscriptions.of(of),
         onList(kind, items) {
           users.listed(of, kind, items.length);
+          if (kind === 'tools') definitions.extensions.takeTools(items);
           options.onPrivateList(user, kind, items);
         },
         onFailure(thrown) {
@@ -69,8 +71,10 @@ export function userConnector(connector: PrivateConnectorOptions): PrivateConnec
 }
 
 /** Tests whether a client needs the requests of a legacy connection during its calls. */
-const isLegacyClient = (user: ConnectionUser): boolean =>
-  user.caller.era === 'legacy' && capabilitiesKey(capabilitiesOfUser(user)) !== 0;
+function isLegacyClient(user: ConnectionUser): boolean {
+  const capabilities = capabilitiesOfUser(user);
+  return user.caller.era === 'legacy' && capabilities !== undefined && inputFlags(capabilities) !== 0;
+}
 
 /** Returns the error with advice for its caller: only the user of this machine can run `heddle auth login`. */
 function forUser(error: HeddleError, { caller }: ConnectionUser): HeddleError {
