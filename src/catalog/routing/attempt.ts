@@ -70,7 +70,7 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     }
     const { thrown, sent } = end;
     if (call.signal.aborted || !(thrown instanceof UpstreamError)) return 'left';
-    const { retryAfterMs } = thrown.details;
+    const retryAfterMs = requestedRestOf(thrown);
     counts.failed(call, thrown, tally);
     if (typeof retryAfterMs === 'number') resting.set(identityOf(server), clock() + retryAfterMs);
     // A failed connection and a `retryAfterMs` have delays of their own.
@@ -159,6 +159,10 @@ function ofBuiltIn(server: string, call: ResolvedCall, result: Result): Tried {
 /** Returns the key of breakers and metrics: the tool, or '' for all other calls, which may have any number of names. */
 const laneOf = ({ kind, target }: ResolvedCall, server: string): string =>
   kind === 'tool' ? nameAt(target, server) : '';
+
+/** Returns the delay that a server requested. Another credential ends that of a refused one. */
+const requestedRestOf = ({ code, details }: UpstreamError) =>
+  code === 'AUTH_NEEDED' ? undefined : details.retryAfterMs;
 
 /** Returns true if a credential was refused or could not be had. That concerns its principal, not the server. */
 const isCredentialRefused = ({ code, details }: UpstreamError): boolean =>

@@ -20,8 +20,10 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The headers that the credential gave the request. */
   readonly sent: Readonly<Record<string, string>>;
-  /** True for a request of a call, such as `tools/call`: the server may accept others with the same credential. */
+  /** True for a request such as `tools/call` that is refused alone: the server may accept others with the same credential. */
   readonly isOfCall?: boolean;
+  /** True for a JSON-RPC message, false for a stream without one. */
+  readonly isMessage?: boolean;
   /** The URL of the request. */
   readonly url: URL;
   /** True if the request had been sent twice. It is not sent again, whatever the credential returns. */

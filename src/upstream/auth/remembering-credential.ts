@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 import { refusedPrincipal, type SignInBook } from '../../store/sign-in-book.ts';
@@ -13,6 +14,8 @@ export interface PreparedCredential extends Credential {
   prepare(signal: AbortSignal): Promise<void>;
   /** Returns AUTH_NEEDED while a refusal of the server is remembered and no newer credential has come. */
   refusal(): Promise<HeddleError | undefined>;
+  /** Returns a text that changes with the credential. */
+  version(): Promise<string>;
 }
 
 /** A credential of one kind. */
@@ -77,10 +80,11 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
     if (error) throw error;
   }
 
-  /** Rethrows a failure, and remembers it if a sign-in is needed. */
+  /** Rethrows a failure, and remembers it if a sign-in is needed. The 401 of one call is not remembered. */
   async function rememberNeeded(thrown: unknown, isOfCall = false): Promise<never> {
     if (!HeddleError.is(thrown) || thrown.code !== 'AUTH_NEEDED') throw thrown;
-    throw await (isOfCall && refusalIn(thrown).isStepUp ? rememberScopes(thrown) : remember(thrown));
+    if (!isOfCall) throw await remember(thrown);
+    throw refusalIn(thrown).isStepUp ? await rememberScopes(thrown) : ofCall(thrown);
   }
 
   /** Remembers a need that shows before the request, such as a refresh token that was refused. */
@@ -95,6 +99,7 @@ export function rememberingCredential(kind: CredentialKind, options: Remembering
       await requireNoRefusal();
     },
     refusal: async () => needed(await refresh()),
+    version: async () => `${subject()} ${(await vault?.find(serverUrl, principal))?.receivedAt}`,
     headersFor: (request) =>
       signIn.state === 'needed' ? requireNoRefusal().then(() => kindHeaders(request)) : kindHeaders(request),
     async onRefused(refusal, signal) {
@@ -126,9 +131,7 @@ function refusalsOf({ serverUrl, principal, vault, signIns, clock }: Remembering
     const next = { serverUrl, principal: subject(), ...refusal, scopes, isOfCall: true };
     // Without a store that can be written, the user names the scopes.
     if (!before || before.isOfCall) await signIns.refuse(next).catch(() => {});
-    const { message, fix, details } = error;
-    const marks = { isOfCall: true, ...(remembered && { remembered }) };
-    return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', fix, details: { ...details, ...marks } });
+    return ofCall(error, remembered ? { remembered } : {});
   }
 
   let added: Promise<unknown> = Promise.resolve();
@@ -147,7 +150,14 @@ export const forgettingCredential = (kind: CredentialKind): PreparedCredential =
   ...kind,
   prepare: async (signal) => kind.prepare?.(signal),
   refusal: async () => undefined,
+  version: async () => '',
 });
+
+/** Marks an error that concerns one call alone. */
+function ofCall({ message, fix, details }: HeddleError, marks: JsonObject = {}): UpstreamError {
+  const all = { ...details, ...marks, isOfCall: true };
+  return new UpstreamError('AUTH_NEEDED', message, { delivered: 'no', fix, details: all });
+}
 
 function toAuthNeeded(server: string, { reason, scopes, metadataUrl }: SignInRefusal, fix: string | undefined) {
   return withFix(authNeeded({ server, reason, scopes, metadataUrl, details: { remembered: true } }), fix);

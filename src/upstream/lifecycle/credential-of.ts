@@ -10,8 +10,9 @@ import { SHARED_PRINCIPAL, type TokenVault } from '../../store/token-vault.ts';
 import type { AuthParts } from '../auth/auth-parts.ts';
 import type { ConnectorTokens } from '../auth/headers/connector-token.ts';
 import type { CredentialKind, PreparedCredential } from '../auth/remembering-credential.ts';
-import type { Connect } from '../connection.ts';
+import type { Connect, ConnectOptions } from '../connection.ts';
 import { isSignInNeeded } from '../failure.ts';
+import { type RefusedCalls, refusedCalls } from './refused-calls.ts';
 
 const OAUTH_TYPES = new Set(['http', 'sse', 'ws']);
 const MAX_PRINCIPALS = 1000;
@@ -39,8 +40,15 @@ export interface CredentialParts {
   readonly connectors?: ConnectorTokens | undefined;
 }
 
+/** A credential, and the calls that the server refused with it. */
+interface ServerCredential extends PreparedCredential {
+  readonly calls: RefusedCalls;
+  /** True for a credential of one caller. Repeated refusals show this caller the tool for signing in. */
+  readonly isPerUser: boolean;
+}
+
 /** Returns the credential of a server for a caller; the same for all callers unless each has its own. */
-export type CredentialOf = (caller?: Caller) => PreparedCredential;
+export type CredentialOf = (caller?: Caller) => ServerCredential;
 
 interface CredentialOptions extends CredentialParts {
   readonly server: string;
@@ -55,7 +63,7 @@ export function credentialOf(
   parts: CredentialParts,
 ): CredentialOf | undefined {
   if (!hasCredential(entry)) return undefined;
-  const opened = new BoundedMap<string, PreparedCredential>(MAX_PRINCIPALS);
+  const opened = new BoundedMap<string, ServerCredential>(MAX_PRINCIPALS);
   const isPerUser = canSignIn(entry) && entry.oauth?.credentials === 'user';
   return (caller) => {
     const principal = isPerUser && caller ? vaultPrincipal(caller) : SHARED_PRINCIPAL;
@@ -69,19 +77,45 @@ export function credentialOf(
 export function connectWith(credentialFor: CredentialOf | undefined, connect: Connect): Connect {
   if (!credentialFor) return connect;
   return async (options) => {
-    const credential = credentialFor(options.caller);
+    const { calls, isPerUser, ...credential } = credentialFor(options.caller);
     await credential.prepare(options.signal);
-    const onRefused: PreparedCredential['onRefused'] = (refusal, signal) =>
-      credential.onRefused(refusal, signal).catch((thrown) => {
-        if (isSignInNeeded(thrown)) options.onAuthNeeded?.(thrown);
-        throw thrown;
-      });
-    return connect({ ...options, credential: { ...credential, onRefused } });
+    const watched = watchRefusals(credential, options.onAuthNeeded);
+    const connection = await connect({ ...options, credential: watched.credential });
+    return {
+      ...connection,
+      send: (call) => calls.send(() => connection.send(call), isPerUser ? options.onAuthNeeded : undefined),
+      async list(kind, signal) {
+        const items = await connection.list(kind, signal);
+        if (kind === 'tools') watched.opened();
+        return items;
+      },
+    };
+  };
+}
+
+/**
+ * Reports refusals of a connection. Until its tools are listed, each means that the server needs a sign-in. From then on
+ * a refused message fails alone.
+ */
+function watchRefusals(credential: PreparedCredential, onAuthNeeded: ConnectOptions['onAuthNeeded'] = () => {}) {
+  let isOpen = false;
+  const onRefused: PreparedCredential['onRefused'] = (refusal, signal) => {
+    const isOfCall = refusal.isOfCall === true || (isOpen && refusal.isMessage === true);
+    return credential.onRefused({ ...refusal, isOfCall }, signal).catch((thrown) => {
+      if (isSignInNeeded(thrown)) onAuthNeeded(thrown);
+      throw thrown;
+    });
+  };
+  return {
+    credential: { ...credential, onRefused },
+    opened: () => {
+      isOpen = true;
+    },
   };
 }
 
 /** Loads the code of credentials when the entry or the store has one, or when the server refuses a request. */
-function lazyCredential(options: CredentialOptions): PreparedCredential {
+function lazyCredential(options: CredentialOptions): ServerCredential {
   const { entry, auth, principal } = options;
   let loaded: PreparedCredential | undefined;
   let loading: Promise<PreparedCredential> | undefined;
@@ -107,7 +141,11 @@ function lazyCredential(options: CredentialOptions): PreparedCredential {
     return canSignIn(entry) && (await auth.vault.find(entry.url, principal)) !== undefined;
   }
 
+  const version = async () => (await loaded?.version()) ?? '';
   return {
+    calls: refusedCalls({ clock: auth?.clock ?? Date.now, versionOf: version }),
+    version,
+    isPerUser: principal !== SHARED_PRINCIPAL,
     async prepare(signal) {
       if (await isNeeded()) await (await load()).prepare(signal);
     },

@@ -1,6 +1,7 @@
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import { repeatEvery, type Time, type Timer } from '../../core/time.ts';
 import type { Connection } from '../connection.ts';
+import { isSignInNeeded } from '../failure.ts';
 import { stderrReason } from '../transports/stderr-reason.ts';
 import type { ServerPlan } from './plan-server.ts';
 import type { ServerState, StateEvent } from './server-state.ts';
@@ -103,8 +104,9 @@ async function probe(connection: Connection, { timer, clock }: Time, upMs: () =>
     await connection.probe(timeout.signal);
     return { kind: 'probe-answered' };
   } catch (thrown) {
-    const error = HeddleError.from(thrown);
-    if (error.code === 'AUTH_NEEDED') return { kind: 'auth-needed', error, at: clock() };
+    const error: HeddleError = HeddleError.from(thrown);
+    if (isSignInNeeded(thrown)) return { kind: 'auth-needed', error: thrown, at: clock() };
+    if (error.code === 'AUTH_NEEDED') return { kind: 'trouble', reason: error.message };
     if (error.code === 'UPSTREAM_REFUSED') return { kind: 'probe-answered' };
     return { kind: 'probe-missed', error: connectionHung(connection.server), upMs: upMs(), at: clock() };
   } finally {

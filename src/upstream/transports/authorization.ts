@@ -45,12 +45,14 @@ export async function mayResend(credential: Credential | undefined, refused: Ref
   const challenges = parseChallenges(head.headers['www-authenticate']);
   const status = head.status === 401 ? 401 : 403;
   const isOfCall = CALL_METHODS.has(refused.rpcMethod ?? '');
-  const refusal: Refusal = { status, challenges, headers: head.headers, sent, url, isRetry, isOfCall };
+  const isMessage = refused.rpcMethod !== undefined;
+  const refusal: Refusal = { status, challenges, headers: head.headers, sent, url, isRetry, isOfCall, isMessage };
   const wantsRetry = credential && (await credential.onRefused(refusal, signal).catch(throwUnsent));
   if (wantsRetry && !isRetry) return true;
   if (status === 403 && challenges.length === 0) return false;
   const { error, scopes, metadataUrl } = challengeFacts(refusal);
-  throw toFailure(refused, { status, error, scopes: [...scopes], ...(metadataUrl && { metadataUrl }) });
+  const facts: Facts = { status, error, scopes: [...scopes], isOfCall, ...(metadataUrl && { metadataUrl }) };
+  throw toFailure(refused, facts);
 }
 
 /** The methods of requests that one call sends. A refusal of others concerns the server. */
@@ -71,12 +73,14 @@ interface Facts {
   readonly status: 401 | 403;
   readonly error: string | undefined;
   readonly scopes: string[];
+  readonly isOfCall: boolean;
   readonly metadataUrl?: string;
 }
 
 /** The error for a refused request. A 403 needs a sign-in only if the challenge says that scopes are missing. */
-function toFailure({ server, head }: RefusedRequest, { status, error, ...facts }: Facts): UpstreamError {
-  const details = { server, status, challenge: linesOf(head.headers['www-authenticate']), ...facts, unsent: true };
+function toFailure({ server, head }: RefusedRequest, { status, error, isOfCall, ...facts }: Facts): UpstreamError {
+  const challenge = linesOf(head.headers['www-authenticate']);
+  const details = { server, status, challenge, ...facts, unsent: true, ...(isOfCall && { isOfCall }) };
   const isScope = error === 'insufficient_scope';
   if (status === 403 && !isScope) {
     const message = `${server} does not accept the credential for this request (HTTP 403).`;

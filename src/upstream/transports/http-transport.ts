@@ -82,16 +82,16 @@ export class HttpClientTransport extends RemoteTransport {
     return this.#request(id, sending, { ...options, opensSession: method === 'initialize' });
   }
 
-  async #sendUnanswered(sending: Sending, method: string, signal: AbortSignal | undefined): Promise<void> {
+  async #sendUnanswered(sending: Sending, rpcMethod: string, signal: AbortSignal | undefined): Promise<void> {
     const head = await sendTwice(async (isRetry) => {
       const exchange = this.#exchange(undefined);
       const dispatch = () => this.#dispatch(exchange, sending);
       const got = await this.#sender.sendUnanswered({ exchange, dispatch, signal });
-      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, { head: got, isRetry })) };
+      return { got, resend: isRefused(got) && (await this.#mayResend(exchange, { head: got, isRetry, rpcMethod })) };
     });
     if (!head.ok) return this.#refused(head, undefined);
     this.#sender.succeeded();
-    if (method === 'notifications/initialized') void this.#listen();
+    if (rpcMethod === 'notifications/initialized') void this.#listen();
   }
 
   // Hot path: a promise chain costs less than an async function.

@@ -3,6 +3,7 @@ import { type ConnectionUser, capabilitiesOfUser, ownerOf } from '../../../core/
 import { OWNER_PRINCIPAL, vaultPrincipal } from '../../../core/call/vault-principal.ts';
 import { HeddleError, UpstreamError } from '../../../core/errors.ts';
 import type { Connection } from '../../connection.ts';
+import { isSignInNeeded } from '../../failure.ts';
 import { connectFor, type PrivateConnector, type PrivateConnectorOptions } from './connect-for.ts';
 import type { PrivateEvents } from './private-connection.ts';
 import { privateFeed } from './private-feed.ts';
@@ -61,7 +62,7 @@ export function userConnector(connector: PrivateConnectorOptions): PrivateConnec
           options.onPrivateList(user, kind, items);
         },
         onFailure(thrown) {
-          if (HeddleError.is(thrown) && thrown.code === 'AUTH_NEEDED') refusals.get(connection)?.(thrown);
+          if (isSignInNeeded(thrown)) refusals.get(connection)?.(thrown);
         },
         onNotification: (method, params) => options.onNotification(method, params, user),
         onEnd() {}, // The user keeps its lists until the next connection: an idle connection is closed after 5 minutes.
