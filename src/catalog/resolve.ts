@@ -64,7 +64,7 @@ export function resolver(options: ResolveOptions): Resolve {
     const found = find(call) ?? (failure ? undefined : await findMore(call));
     if (failure && (found || !known || needsSignIn(failure))) throw failure;
     if (found) return found;
-    throw hasUri(call) ? unknownResource(call.name) : unknownName(call, visibleNames(catalog, call, visible));
+    throw notFound(options, call);
   }
 
   return function resolve(call) {
@@ -115,6 +115,30 @@ function visibleNames(
 ): readonly string[] {
   const { targets, spellings } = nameIndexOf(catalog.current(call.caller), call);
   return targets.filter((target) => visible(call.caller, target)).flatMap(spellings);
+}
+
+/**
+ * Builds the error for a name or a URI that was not found. It says that a sign-in is needed if each server of the caller
+ * needs one: what they have is unknown then.
+ */
+function notFound({ catalog, servers, visible, serverVisible }: ResolveOptions, call: Wanted): HeddleError {
+  const needed = neededSignIn({ servers, serverVisible }, call.caller);
+  if (needed) return needed;
+  return hasUri(call) ? unknownResource(call.name) : unknownName(call, visibleNames(catalog, call, visible));
+}
+
+/** Returns AUTH_NEEDED if a caller has servers, and each of them needs a sign-in. */
+export function neededSignIn(
+  { servers, serverVisible }: Pick<ResolveOptions, 'servers' | 'serverVisible'>,
+  caller: Caller,
+): HeddleError | undefined {
+  const own = servers
+    .status(caller)
+    .filter(({ name, scope, state }) => scope !== 'builtin' && state !== 'disabled' && serverVisible(caller, name));
+  const [first] = own;
+  if (!first || own.some(({ state }) => state !== 'needs-auth')) return undefined;
+  const { name: server, reason = `${server} requires a sign-in.`, fix } = first;
+  return new HeddleError('AUTH_NEEDED', reason, { details: { server }, ...(fix !== undefined && { fix }) });
 }
 
 /** Builds the error for an unknown tool or prompt, with the closest of the names. */

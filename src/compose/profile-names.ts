@@ -2,7 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { type BareNames, bareNames } from '../catalog/entries/bare-names.ts';
 import { hasUri } from '../catalog/find.ts';
 import { type ListOptions, listAllTargets } from '../catalog/list.ts';
-import { type Resolve, unknownName, type Wanted } from '../catalog/resolve.ts';
+import { neededSignIn, type Resolve, unknownName, type Wanted } from '../catalog/resolve.ts';
 import { capabilitiesKey } from '../core/call/client-capabilities.ts';
 import type { Caller, Target, TargetKind } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -11,7 +11,7 @@ import type { Page } from '../core/records/listing.ts';
 import type { Heddle } from '../heddle.ts';
 import type { ActiveConfig } from './active-config.ts';
 
-export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'visible'> {
+export interface ProfileNamesOptions extends Pick<ListOptions, 'catalog' | 'servers' | 'visible' | 'serverVisible'> {
   readonly active: () => ActiveConfig;
   /** Starts the servers never seen. */
   readonly discover: (caller: Caller, signal: AbortSignal) => Promise<void>;
@@ -34,7 +34,8 @@ interface Naming {
 }
 
 /** Lists and resolves bare names for callers of profiles with `naming: bare`. */
-export function profileNames({ catalog, visible, active, discover }: ProfileNamesOptions): ProfileNames {
+export function profileNames(options: ProfileNamesOptions): ProfileNames {
+  const { catalog, visible, active, discover } = options;
   // Keyed by catalog: callers with private connections have their own.
   const byCatalog = new WeakMap<Catalog, Map<string, ProfileNamings>>();
 
@@ -80,7 +81,7 @@ export function profileNames({ catalog, visible, active, discover }: ProfileName
           await discover(call.caller, call.signal); // A bare name does not identify its server.
           const target = meant();
           // Suggests only names of this profile.
-          if (!target) throw unknownName(call, ownNames());
+          if (!target) throw neededSignIn(options, call.caller) ?? unknownName(call, ownNames());
           return resolveTarget(target);
         }
       }

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import type { TargetKind } from '../../src/core/call.ts';
+import type { Caller, TargetKind } from '../../src/core/call.ts';
 import type { Heddle } from '../../src/heddle.ts';
 import { verifies } from '../requirements.ts';
-import { temporaryFolder } from '../temporary-heddle.ts';
+import { temporaryFolder, temporaryHeddle } from '../temporary-heddle.ts';
 import { open, owner, START, serve, signIn } from './refusing-server.ts';
 
 const HEADERS = { Authorization: 'Bearer good' };
@@ -80,6 +80,21 @@ verifies('A1', 'sends one call when a wait is over, and counts calls that are re
   const ends = await Promise.allSettled(Array.from({ length: 20 }, () => call()));
   expect(calls()).toBe(before + 1);
   expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(20);
+});
+
+verifies('A1', 'says to a profile whose only server needs a sign-in that it needs one', async () => {
+  const { url } = await serve((_, response) => response.writeHead(401).end());
+  const profiles = { bare: { servers: ['up'], naming: 'bare' }, full: { servers: ['up'] } };
+  const heddle = await temporaryHeddle({ config: { mcpServers: { up: { url } }, profiles } });
+  const needed = { code: 'AUTH_NEEDED', message: /^up /, fix: 'Run `heddle auth login up`.' };
+  for (const profile of Object.keys(profiles)) {
+    const caller: Caller = { id: 'ada', roles: ['user'], via: 'gateway', profile };
+    expect((await heddle.catalog.list(caller, {})).items).toEqual([]);
+    for (const name of ['act', 'mcp__up__act', 'mcp__other__act']) {
+      const described = heddle.catalog.describe(caller, name, new AbortController().signal);
+      await expect(described).rejects.toMatchObject({ ...needed, message: expect.stringMatching(needed.message) });
+    }
+  }
 });
 
 verifies('A1', 'calls again at once with a newer credential of another process', async () => {
