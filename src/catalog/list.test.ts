@@ -172,6 +172,75 @@ verifies(
   },
 );
 
+/** Starts a list, and returns its state after each pass of time. The clock of the servers passes, too. */
+function timed(world: World, passed: { now: number }) {
+  const state = { isOver: false };
+  const ended = startUnknownServers({ ...world, firstListMs: () => 8000 }, ada, 2000, never).then(() => {
+    state.isOver = true;
+  });
+  const after = async (ms: number) => {
+    passed.now += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+    return state.isOver;
+  };
+  return { ended, after };
+}
+
+verifies('T3', 'waits 8 s in all for a server of which nothing is known, and then 2 s with each list', async () => {
+  const passed = { now: 0 };
+  const silent = { connect: async () => {} };
+  const remembered = [{ server: 'known', tools: [tool('old')] }];
+  const world = await openWorld({ silent, known: silent }, { remembered, clock: () => passed.now });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    const first = timed(world, passed);
+    expect([await first.after(5000), await first.after(2999), await first.after(1)]).toEqual([false, false, true]);
+    const second = timed(world, passed);
+    expect([await second.after(1999), await second.after(1)]).toEqual([false, true]);
+    await Promise.all([first.ended, second.ended]);
+    expect(world.started).toEqual(['silent']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+verifies('T3', 'ends the first list as soon as the slow server has listed its tools', async () => {
+  const gate = Promise.withResolvers<void>();
+  const slow: Connect = (options) => gate.promise.then(() => connectInMemory(echo().connect)(options));
+  const world = await openWorld({ slow });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    const list = timed(world, { now: 0 });
+    expect(await list.after(4000)).toBe(false);
+    gate.resolve();
+    await list.ended;
+    expect(names(world)).toEqual(['mcp__slow__echo']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+verifies('T3', 'waits for a server that fails, or has failed, no longer than its failure takes', async () => {
+  let tries = 0;
+  const gate = Promise.withResolvers<never>();
+  const broken: Connect = () => {
+    tries++;
+    return gate.promise;
+  };
+  const world = await openWorld({ broken });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  try {
+    const first = timed(world, { now: 0 });
+    expect(await first.after(3000)).toBe(false);
+    gate.reject(new Error('broken'));
+    await first.ended;
+    await timed(world, { now: 0 }).ended; // No time passes.
+    expect(tries).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 verifies('T3', 'a failing server does not keep the others from being listed', async () => {
   const broken = async () => {
     throw new Error('broken');

@@ -13,6 +13,8 @@ export interface ListOptions {
   readonly serverVisible: (caller: Caller, server: string) => boolean;
   /** Returns an identity that changes with the results of `visible`. Without it no page is cached. */
   readonly rules?: () => object;
+  /** Returns how long a list waits for a server of which nothing is known, from the begin of its connect. */
+  readonly firstListMs?: (() => number) | undefined;
 }
 
 export interface PageQuery extends ListFilter {
@@ -30,13 +32,20 @@ interface Starting {
   readonly waitMs: number;
 }
 
+/** A server that was started, or is starting: settles when it has listed its tools or failed. */
+interface Started {
+  readonly listed: Promise<unknown>;
+  /** The longest wait for it. */
+  readonly waitMs: number;
+}
+
 /**
- * Connects the servers whose tools for this caller are unknown, all at once. Settles when each has listed them or
- * failed. A server that failed before is tried again, but not waited for. Nor is one that has been connecting for
- * `waitMs` and has remembered tools: three lists in a row would wait three times.
+ * Connects the servers whose tools for this caller are unknown, all at once. A server that failed before is tried again,
+ * but not waited for. Nor is one that has been connecting for `waitMs` and has remembered tools: three lists in a row
+ * would wait three times.
  */
-function startUnknown(options: ListOptions, caller: Caller, starting: Starting): Promise<unknown> {
-  const { catalog, servers, serverVisible } = options;
+function startUnknown(options: ListOptions, caller: Caller, starting: Starting): readonly Started[] {
+  const { catalog, servers, serverVisible, firstListMs } = options;
   const { signal, waitMs } = starting;
   const { capabilities } = caller;
   const isUnknown = (name: string) =>
@@ -48,19 +57,23 @@ function startUnknown(options: ListOptions, caller: Caller, starting: Starting):
   const isLate = (name: string) => catalog.knows(name) && (servers.connectingMs(name) ?? 0) >= waitMs;
   const listed = (name: string) =>
     capabilities ? servers.discoverToolsLater([name], { caller, capabilities }) : undefined;
-  const attempts = unknown.map(({ name, state }) => {
+  return unknown.flatMap(({ name, state, code }) => {
     // A connection waits 500 ms at most for the lists besides tools. Its status says why it failed.
     const settled = () => Promise.all([listed(name), servers.settleLists(name, { caller })]);
     const isAwaited = state !== 'failed' && !isLate(name);
     const attempt = servers.connect(name, signal, { caller }).then(settled, IGNORE);
-    return isAwaited ? attempt : undefined;
+    if (!isAwaited) return [];
+    const isFirst = state === 'pending' && code === undefined && !catalog.knows(name);
+    const connectingMs = isFirst ? servers.connectingMs(name) : undefined;
+    const firstMs = connectingMs === undefined ? 0 : (firstListMs?.() ?? 0) - connectingMs;
+    return [{ listed: attempt, waitMs: Math.max(waitMs, firstMs) }];
   });
-  return Promise.all(attempts);
 }
 
 /**
  * Makes the tools of servers known that no client with the caller's capabilities has seen. Waits no longer than
- * `waitMs`. With 0 it starts none but built-in ones. Servers whose tools are remembered for the caller are not started.
+ * `waitMs`, or `firstListMs` for servers of which nothing is known. With 0 it starts none but built-in ones. Servers whose
+ * tools are remembered for the caller are not started.
  */
 export async function startUnknownServers(
   options: ListOptions,
@@ -72,16 +85,25 @@ export async function startUnknownServers(
   const all = servers.status();
   for (const { name } of all) servers.connected(name, { caller })?.refreshExpiredLists();
   const builtinOnly = waitMs === 0;
-  const enough = Promise.withResolvers<void>();
-  // Built-in servers answer at once.
-  const timer = builtinOnly || waitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(enough.resolve, waitMs);
   const changed = builtinOnly ? [] : all.map(({ name }) => servers.settleLists(name, { caller }));
-  await Promise.race([Promise.all([startUnknown(options, caller, { signal, waitMs }), ...changed]), enough.promise]);
-  clearTimeout(timer);
+  const started = startUnknown(options, caller, { signal, waitMs });
+  // Built-in servers answer at once.
+  const limit = builtinOnly ? Number.POSITIVE_INFINITY : waitMs;
+  const within = (ms: number) => started.filter((one) => one.waitMs === ms).map(({ listed }) => listed);
+  const longer = [...new Set(started.map((one) => one.waitMs))].filter((ms) => ms !== waitMs);
+  await Promise.all([waitFor([...within(waitMs), ...changed], limit), ...longer.map((ms) => waitFor(within(ms), ms))]);
   const { capabilities } = caller;
   if (!capabilities) return;
   const seen = all.map(({ name }) => name).filter((name) => serverVisible(caller, name));
   void servers.discoverToolsLater(seen, { caller, capabilities });
+}
+
+/** Waits until all have settled, no longer than `limitMs`. */
+async function waitFor(all: readonly (Promise<unknown> | undefined)[], limitMs: number): Promise<void> {
+  const enough = Promise.withResolvers<void>();
+  const timer = limitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(enough.resolve, limitMs);
+  await Promise.race([Promise.all(all), enough.promise]);
+  clearTimeout(timer);
 }
 
 const IGNORE = () => {};

@@ -31,10 +31,11 @@ interface View extends ListOptions {
 }
 
 /** Returns the lists, searches and descriptions of the catalog. */
-export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
+export function browse({ firstListMs, ...view }: View, resolve: Resolve): Heddle['catalog'] {
   const { listWaitMs = LIST_WAIT_MS } = view;
+  const patient = { ...view, firstListMs };
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
-  const startServers = (by: Caller, signal = never()) => startUnknownServers(view, by, listWaitMs, signal);
+  const startServers = (by: Caller, signal = never()) => startUnknownServers(patient, by, listWaitMs, signal);
 
   /** Returns the instructions of servers. A server of whose entries the caller may see none is hidden, and has none. */
   function instructionsFor(by: Caller, servers: readonly ServerStatus[]): readonly ServerInstructions[] {
@@ -52,12 +53,13 @@ export function browse(view: View, resolve: Resolve): Heddle['catalog'] {
   }
 
   return {
-    async list(by, { waitMs = listWaitMs, limit = PAGE_SIZE, signal = never(), ...query }) {
+    async list(by, { waitMs, limit = PAGE_SIZE, signal = never(), ...query }) {
       const { server } = query;
+      const waiting = waitMs === undefined ? patient : view;
       // A list of one server starts no other.
       const serverVisible = (caller: Caller, name: string) => name === server && view.serverVisible(caller, name);
-      const narrowed = server === undefined ? view : { ...view, serverVisible };
-      await startUnknownServers(narrowed, by, waitMs, signal);
+      const narrowed = server === undefined ? waiting : { ...waiting, serverVisible };
+      await startUnknownServers(narrowed, by, waitMs ?? listWaitMs, signal);
       return pageOf(view, by, { limit, ...query });
     },
     async describe(by, name, signal) {

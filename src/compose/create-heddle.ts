@@ -54,7 +54,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   const outputCheckOf = outputChecksOf(active);
   const send = invoke({ ...parts, priorityOf, outputCheckOf, admitTo: counted.admitTo, signIn });
 
-  function waiting(listWaitMs: number): Pick<Heddle, 'dispatch' | 'catalog'> {
+  function waiting(listWaitMs: number, firstListMs?: () => number): Pick<Heddle, 'dispatch' | 'catalog'> {
     const discover = (caller: Caller, signal: AbortSignal) =>
       startUnknownServers(view, caller, nameWaitMs(listWaitMs), signal);
     const names = profileNames({ ...view, active, discover });
@@ -67,11 +67,11 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
       },
       invoke: send,
     });
-    return { dispatch, catalog: names.browsing(browse({ ...view, listWaitMs }, resolve)) };
+    return { dispatch, catalog: names.browsing(browse({ ...view, listWaitMs, firstListMs }, resolve)) };
   }
 
   let closing: Promise<void> | undefined;
-  const front = waiting(parts.options.listWaitMs ?? LIST_WAIT_MS);
+  const front = waiting(parts.options.listWaitMs ?? LIST_WAIT_MS, firstListWaitOf(parts));
   const workflows = prepareWorkflows({
     ...parts,
     ...front,
@@ -82,7 +82,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   return {
     ...front,
     ...workflows.api,
-    waiting,
+    waiting: (waitMs) => waiting(waitMs),
     browserSignIns: pages,
     access: access({ ...parts, config: () => active().config, clock: wallClock, onCredential }),
     signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential }),
@@ -103,6 +103,10 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     },
   };
 }
+
+/** Returns the wait of the first list; undefined if the program sets one wait for all lists. */
+const firstListWaitOf = ({ active, options }: RunningParts): (() => number) | undefined =>
+  options.listWaitMs === undefined ? () => active().config.settings.connect.firstListMs : undefined;
 
 /** The parts of the stages that createHeddle has built. */
 interface StageContext extends Pick<StageOptions, 'decide' | 'rates'> {

@@ -51,7 +51,10 @@ export interface HeddleOptions {
   readonly autoConnect?: boolean;
   /** The only user of this process. Shared connections declare the capabilities of this user. */
   readonly user?: SoleUser;
-  /** Longest wait of lists and bare names for servers never seen. Default: 2 s. 0 starts no server. */
+  /**
+   * Longest wait of lists and bare names for servers never seen. Default: 2 s, and the setting `connect.firstListMs` for
+   * the first list. 0 starts no server.
+   */
   readonly listWaitMs?: number;
   /** Shows servers that failed in another process up to this long ago as failed; lists do not start them. Default: 0. */
   readonly recentFailuresMs?: number;

@@ -37,7 +37,7 @@ verifies('C14', 'accepts `{}` and fills in every default', async () => {
     connectors: [],
     roots: [],
     sampling: { permission: 'allow', maxCalls: 10, windowMs: 60_000, maxTokens: 4096 },
-    connect: { localConcurrency: 3, remoteConcurrency: 20 },
+    connect: { localConcurrency: 3, remoteConcurrency: 20, firstListMs: 8000 },
     gateway: {
       host: '127.0.0.1',
       port: 7433,

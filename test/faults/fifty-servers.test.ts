@@ -28,7 +28,7 @@ function fifty(tag: string): Record<string, { command: string; args: string[] }>
 
 verifies('F10', 'with ten of fifty servers dead the list comes in two seconds, and the rest work', async () => {
   const tag = `fifty-${randomUUID()}`;
-  const heddle = await temporaryHeddleClient({ servers: fifty(tag) });
+  const heddle = await temporaryHeddleClient({ servers: fifty(tag), listWaitMs: LIST_WAIT_MS });
   onTestFinished(async () => {
     await heddle.close();
     await until('no process is left', () => runningWith(tag).length === 0);

@@ -36,7 +36,7 @@ export const SETTING_DEFAULTS = {
   hooks: { beforeCall: [], afterCall: [], beforeInputRequest: [], afterInputResponse: [], onApproval: [] },
   audit: { durability: 'commit' },
   limits: { callers: {} },
-  connect: { localConcurrency: 3, remoteConcurrency: 20 },
+  connect: { localConcurrency: 3, remoteConcurrency: 20, firstListMs: 8000 },
   gateway: {
     host: '127.0.0.1',
     port: 7433,

@@ -23,6 +23,14 @@ const connect = z.strictObject({
     .positive()
     .default(CONNECT.remoteConcurrency)
     .describe('Remote servers connected at the same time.'),
+  firstListMs: z
+    .int()
+    .min(0)
+    .max(60_000)
+    .default(CONNECT.firstListMs)
+    .describe(
+      'Longest wait of a list for a server of which nothing is known yet, from the begin of its connect. Lists wait for 2000 in any case.',
+    ),
   timeoutMs: connectTimeout
     .exactOptional()
     .describe(
