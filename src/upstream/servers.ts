@@ -119,12 +119,7 @@ export function openServers(options: ServersOptions): Servers {
       [...servers.values()].map((server) =>
         withPrivateCount(caller ? pool.statusFor(server, caller) : server.status, pool.privateCount(server)),
       ),
-    instructionsOf(name, caller) {
-      const server = servers.get(name);
-      if (!server?.privately.users) return server?.definitions.instructions();
-      const { info } = pool.statusFor(server, caller);
-      return typeof info?.instructions === 'string' ? info.instructions : undefined;
-    },
+    instructionsOf: (name, caller) => instructionsFor(pool, servers.get(name), caller),
     statusOf: (name) => servers.get(name)?.status,
     connectingMs: (name) => servers.get(name)?.connectingMs,
     extensionsOf: (name) => servers.get(name)?.definitions.extensions.declared(),
@@ -156,6 +151,13 @@ export function openServers(options: ServersOptions): Servers {
       await Promise.all(all.map((server) => closeAll(pool, server)));
     },
   };
+}
+
+/** Returns the instructions of a server; with per-user credentials those of the caller's own connection. */
+function instructionsFor(pool: OwnedConnectionPool, server: Server | undefined, caller: Caller): string | undefined {
+  if (!server?.privately.users) return server?.definitions.instructions();
+  const { info } = pool.statusFor(server, caller);
+  return typeof info?.instructions === 'string' ? info.instructions : undefined;
 }
 
 /** Connects the servers with `autoConnect` and those with subscriptions. */

@@ -63,12 +63,12 @@ const narrowed = new WeakMap<ClientCapabilities, Narrowed>();
  */
 export function narrowExtensions(
   declared: ClientCapabilities | undefined,
-  { hasExtension }: Pick<Heddle['catalog'], 'hasExtension'>,
+  catalog: Pick<Heddle['catalog'], 'hasExtension'>,
 ): ClientCapabilities | undefined {
   if (!declared?.extensions) return declared;
   const { extensions, ...others } = declared;
   const all = Object.entries(extensions);
-  const kept = all.filter(([id]) => hasExtension(id));
+  const kept = all.filter(([id]) => catalog.hasExtension(id));
   if (kept.length === all.length) return declared;
   const ids = kept.map(([id]) => id).join(' ');
   const known = narrowed.get(declared);

@@ -54,7 +54,7 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
   const cached = cache.shared(plan);
   const era = eraCache(cached, clock);
   const newest = eraCache(cache.newest(plan), clock);
-  const failures = new Map<ListKind, string>();
+  const { succeed, ...failures } = listFailures();
   let instructions = plan.credentials === 'user' ? undefined : (cached ?? cache.newest(plan))?.instructions;
   const extensions = declaredExtensions({
     remembered: (cached ?? cache.newest(plan))?.extensions,
@@ -111,17 +111,28 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     take(kind, items) {
       const isNew = !isDeepStrictEqual(lists[kind] ?? [], items);
       lists = { ...lists, [kind]: items };
-      failures.delete(kind);
+      succeed(kind);
       return isNew;
     },
-    fail: (kind, { message }) => void failures.set(kind, `Its ${kind} could not be listed: ${message}`),
-    failure: () => failures.values().next().value,
-    clearFailures: () => failures.clear(),
+    ...failures,
     save: () => save(cache.sharedSet),
     saveConnected(agreement) {
       if (agreement) instructions = agreement.instructions;
       if (plan.scope !== 'builtin') cache.removeFailure(plan);
       save(cache.sharedSet);
     },
+  };
+}
+
+type ListFailures = Pick<ServerDefinitions, 'fail' | 'failure' | 'clearFailures'>;
+
+/** Keeps the last failure of each list until the list succeeds. */
+function listFailures(): ListFailures & { succeed(kind: ListKind): void } {
+  const failures = new Map<ListKind, string>();
+  return {
+    fail: (kind, { message }) => void failures.set(kind, `Its ${kind} could not be listed: ${message}`),
+    succeed: (kind) => void failures.delete(kind),
+    failure: () => failures.values().next().value,
+    clearFailures: () => failures.clear(),
   };
 }
