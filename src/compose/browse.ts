@@ -37,21 +37,6 @@ export function browse({ firstListMs, ...view }: View, resolve: Resolve): Heddle
   const everything = (by: Caller) => pageOf(view, by, { limit: Number.POSITIVE_INFINITY }).items;
   const startServers = (by: Caller, signal = never()) => startUnknownServers(patient, by, listWaitMs, signal);
 
-  /** Returns the instructions of servers. A server of whose entries the caller may see none is hidden, and has none. */
-  function instructionsFor(by: Caller, servers: readonly ServerStatus[]): readonly ServerInstructions[] {
-    const seen = new Set(
-      KINDS.flatMap((kind) => pageOf(view, by, { kind, limit: Number.POSITIVE_INFINITY }).items).flatMap(
-        (target) => target.servers,
-      ),
-    );
-    return servers.flatMap((status) => {
-      const { name, state } = status;
-      const isHidden = state === 'disabled' || (hasEntries(status) && !seen.has(name));
-      const text = isHidden ? undefined : view.servers.instructionsOf(name, by);
-      return text === undefined ? [] : [{ server: name, text }];
-    });
-  }
-
   return {
     async list(by, { waitMs, limit = PAGE_SIZE, signal = never(), ...query }) {
       const { server } = query;
@@ -92,7 +77,7 @@ export function browse({ firstListMs, ...view }: View, resolve: Resolve): Heddle
       ]);
       await startUnknownServers(view, by, Math.min(listWaitMs, HELLO_WAIT_MS), never());
       const visible = view.servers.status().filter(({ name }) => view.serverVisible(by, name));
-      const instructions = joinInstructions(instructionsFor(by, visible));
+      const instructions = joinInstructions(instructionsFor(view, by, visible));
       return { ...featuresOf(visible, view.servers.extensionsOf), ...(instructions !== undefined && { instructions }) };
     },
     hasExtension: (id) => view.servers.hasExtension(id),
@@ -105,6 +90,19 @@ export function browse({ firstListMs, ...view }: View, resolve: Resolve): Heddle
       return categoriesOf(everything(by));
     },
   };
+}
+
+/** Returns the instructions of servers. A server of whose entries the caller may see none is hidden, and has none. */
+function instructionsFor(view: View, by: Caller, servers: readonly ServerStatus[]): readonly ServerInstructions[] {
+  const found = servers.flatMap((status) => {
+    const text = status.state === 'disabled' ? undefined : view.servers.instructionsOf(status.name, by);
+    return text === undefined ? [] : [{ status, text }];
+  });
+  if (found.length === 0) return [];
+  const entries = KINDS.flatMap((kind) => pageOf(view, by, { kind, limit: Number.POSITIVE_INFINITY }).items);
+  const seen = new Set(entries.flatMap((target) => target.servers));
+  const shown = found.filter(({ status }) => !hasEntries(status) || seen.has(status.name));
+  return shown.map(({ status, text }) => ({ server: status.name, text }));
 }
 
 const KINDS: readonly TargetKind[] = ['tool', 'resource', 'template', 'prompt'];
