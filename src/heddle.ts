@@ -1,6 +1,6 @@
 import type { Config } from './config/config.ts';
 import type { Settings } from './config/schema/schema.ts';
-import type { Caller, Handler, JsonObject, Target, TargetKind } from './core/call.ts';
+import type { Caller, CatalogKind, Handler, JsonObject, Target } from './core/call.ts';
 import type { ApiKey } from './core/records/api-key.ts';
 import type {
   Approval,
@@ -53,6 +53,8 @@ export interface Heddle {
     known(by: Caller, name: string): Promise<Target | undefined>;
     /** Returns the tools that match a text best, of those that `by` may see. */
     search(by: Caller, query: SearchQuery): Promise<readonly Hit[]>;
+    /** Tests whether a server entry lists this method of an extension. Only such methods are dispatched as `extension`. */
+    hasMethod(method: string): boolean;
     categories(by: Caller, signal?: AbortSignal): Promise<readonly Category[]>;
     /** Returns the features besides tools. Starts servers never seen and waits at most 250 ms; a server still connecting counts as having all. */
     offers(by: Caller): Promise<Features>;
@@ -237,7 +239,7 @@ export interface SearchQuery {
 
 export interface ListQuery {
   /** Default: tools. */
-  readonly kind?: TargetKind;
+  readonly kind?: CatalogKind;
   readonly cursor?: string;
   readonly limit?: number;
   readonly waitMs?: number;

@@ -55,8 +55,10 @@ export const KINDS: Readonly<Record<CallKind, KindOfCall>> = {
         ? ['resources/subscribe', { uri: uriOf(one, path) }]
         : ['subscriptions/listen', { notifications: { resourceSubscriptions: [uriOf(one, path)] } }],
   },
+  extension: { request: (one) => [`count/${one}`, {}] },
 };
 
+// A rule about any tool of a server holds for its methods, too. So each case has a server of its own: see `methodServers`.
 interface KindOfCall {
   /** Returns method and params. `path` makes URIs unique, because Heddle shares subscriptions. */
   request(one: Case, path: string, era: Era): readonly [string, JsonObject];
@@ -127,6 +129,15 @@ export const SERVER_PATHS: Readonly<Record<ServerEntry['type'], Readonly<Record<
   'ws-ide': { legacy: countingIde('ws'), modern: countingIde('ws') },
   sdk: { legacy: countingInProcess, modern: countingInProcess },
 };
+
+/** Returns every transport and era of servers that exists. */
+export const serverPaths = () =>
+  Object.entries(SERVER_PATHS).flatMap(([type, eras]) =>
+    (['legacy', 'modern'] as const).flatMap((era) => {
+      const open = eras[era];
+      return typeof open === 'string' ? [] : [{ path: `${type} ${era}`, era, open }];
+    }),
+  );
 
 /** The front end of a caller. The console decides approvals, and makes no calls. */
 type FrontEnd = 'clients' | 'library' | 'commands' | 'approvals alone' | 'steps of workflows' | 'none yet';

@@ -1,4 +1,4 @@
-import type { Caller, Target, TargetKind } from '../core/call.ts';
+import type { Caller, CatalogKind, Target } from '../core/call.ts';
 import type { Page } from '../core/records/listing.ts';
 import { isEarlierFailure } from '../core/records/server-status.ts';
 import type { Servers } from '../upstream/servers.ts';
@@ -19,7 +19,7 @@ export interface ListOptions {
 
 export interface PageQuery extends ListFilter {
   /** Defaults to `tool`. */
-  readonly kind?: TargetKind;
+  readonly kind?: CatalogKind;
   readonly cursor?: string;
   readonly limit: number;
   /** Includes entries that are `invalid`. */
@@ -159,7 +159,7 @@ function pageAnew(options: ListOptions, caller: Caller, query: PageQuery): Page<
 }
 
 /** Returns all entries of one kind, sorted. */
-export function listAllTargets(catalog: Catalog, kind: TargetKind): readonly Target[] {
+export function listAllTargets(catalog: Catalog, kind: CatalogKind): readonly Target[] {
   if (kind === 'tool') return catalog.targets;
   if (kind === 'prompt') return catalog.prompts.targets;
   return kind === 'resource' ? catalog.resources.targets : catalog.resources.templates;

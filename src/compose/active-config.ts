@@ -1,3 +1,4 @@
+import { type ExtensionMethods, extensionMethodsOf } from '../catalog/extensions/extension-methods.ts';
 import { type Owners, ownersOf } from '../catalog/live-catalog.ts';
 import type { Config, ServerConfig } from '../config/config.ts';
 import { HeddleError } from '../core/errors.ts';
@@ -14,6 +15,8 @@ export interface ActiveConfig {
   readonly policy: Policy;
   readonly decide: Decide;
   readonly limits: RateLimits;
+  /** The methods of extensions that server entries list. */
+  readonly methods: ExtensionMethods;
   /** True if a rule looks at the labels of sessions. Without one, no labels are kept. */
   readonly looksAtTaint: boolean;
 }
@@ -31,7 +34,16 @@ export function activeConfigOf(config: Config, builtIns: readonly BuiltIn[], clo
   const configs = new Map([...config.servers, ...unreplaced.map((server) => [server.name, server] as const)]);
   const policy = policyOf(config.settings, configs, config);
   const limits = rateLimitsOf(config.settings, configs);
-  return { config, configs, policy, decide: decider(policy, clock), limits, looksAtTaint: looksAtTaint(config) };
+  const methods = extensionMethodsOf(ownersOf(configs));
+  return {
+    config,
+    configs,
+    policy,
+    decide: decider(policy, clock),
+    limits,
+    methods,
+    looksAtTaint: looksAtTaint(config),
+  };
 }
 
 function looksAtTaint({ policies = [], conditions = new Map() }: Config): boolean {

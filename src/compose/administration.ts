@@ -22,11 +22,13 @@ export interface AdministrationOptions extends RefusalOptions {
   readonly policy: () => Policy;
   readonly audit: AuditLog;
   readonly clock: Clock;
+  /** Tests whether a server entry lists this method of an extension. */
+  readonly isRequest: (method: string) => boolean;
 }
 
 /** Returns the administration of servers. It bypasses the stages, so it checks roles and writes audit records itself. */
 export function administration(options: AdministrationOptions): Heddle['servers'] {
-  const { servers, metrics, registered, policy, audit, clock } = options;
+  const { servers, metrics, registered, policy, audit, clock, isRequest } = options;
   const list = (by: Caller) => servers.status(by).map((one) => ({ ...one, metrics: metrics.server(one.name) }));
   const statusOf = (by: Caller, name: string) => list(by).find((one) => one.name === name) as ServerStatus;
   const area = { area: 'servers', audit, clock };
@@ -71,7 +73,7 @@ export function administration(options: AdministrationOptions): Heddle['servers'
     },
     async notify(by, server, { method, params, signal = new AbortController().signal }) {
       requireRole(by, ['owner', 'operator']);
-      requireCustom(method);
+      requireCustom(method, isRequest);
       if (deniesServer(policy(), server)) throw new HeddleError('PERMISSION_DENIED', `A rule denies ${server}.`);
       const sent = structuredClone(params); // A copy: the program cannot change it before it is sent.
       await audit.appendDurably({ ...recordOf(by, 'notify'), phase: 'intent', detail: { server, method } });

@@ -11,7 +11,7 @@ verifies('T3', 'starts unknown servers for the handshake of a client, and waits 
   const world = await openWorld({ silent: { connect: async () => {} } });
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   try {
-    const { offers } = browse({ ...world, rules: () => decides() }, world.resolve);
+    const { offers } = browse({ ...world, rules: () => decides(), methods: () => new Map() }, world.resolve);
     const found = offers(ada);
     await until('the wait has begun', () => vi.getTimerCount() > 0);
     await vi.advanceTimersByTimeAsync(250);
@@ -35,7 +35,7 @@ verifies(
       { a: server(), b: server() },
       { remembered, hides: ({ servers }) => servers[0] === 'a' },
     );
-    const { describe } = browse({ ...world, rules: () => decides() }, world.resolve);
+    const { describe } = browse({ ...world, rules: () => decides(), methods: () => new Map() }, world.resolve);
     const found = await describe(ada, 'u:1', new AbortController().signal);
     expect(found).toMatchObject({ servers: ['b'], name: 'u:1' });
   },
@@ -48,7 +48,7 @@ verifies('R2', 'a bare prompt name describes that of the server with the highest
     { a: server(), b: server() },
     { remembered, entries: { b: anEntry({ priority: 1 }) }, waitMs: 0 },
   );
-  const { describe } = browse({ ...world, rules: () => decides() }, world.resolve);
+  const { describe } = browse({ ...world, rules: () => decides(), methods: () => new Map() }, world.resolve);
   const found = await describe(ada, 'greet', new AbortController().signal);
   expect(found.publicName).toBe('mcp__b__greet');
 });

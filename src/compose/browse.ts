@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { categoriesOf } from '../catalog/categories.ts';
+import type { ExtensionMethods } from '../catalog/extensions/extension-methods.ts';
 import { findIn } from '../catalog/find.ts';
 import type { ServerInstructions } from '../catalog/join-instructions.ts';
 import { type ListOptions, pageOf, startUnknownServers } from '../catalog/list.ts';
@@ -26,6 +27,8 @@ const HELLO_WAIT_MS = 250;
 
 interface View extends ListOptions {
   readonly rules: () => Decide;
+  /** Returns the methods of extensions that server entries list. */
+  readonly methods: () => ExtensionMethods;
   /** Default: 2 s. */
   readonly listWaitMs?: number;
 }
@@ -81,6 +84,7 @@ export function browse({ firstListMs, ...view }: View, resolve: Resolve): Heddle
       return { ...featuresOf(visible, view.servers.extensionsOf), ...(instructions !== undefined && { instructions }) };
     },
     hasExtension: (id) => view.servers.hasExtension(id),
+    hasMethod: (method) => view.methods().has(method),
     async hiddenBy(by, name) {
       const { hiddenBy } = await import('./hidden-by.ts');
       return hiddenBy(view, by, name);

@@ -1,3 +1,6 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import { findMethod } from '../catalog/extensions/find-method.ts';
+import { extensionResolver } from '../catalog/extensions/resolve-extension.ts';
 import { startUnknownServers } from '../catalog/list.ts';
 import { readStages } from '../catalog/reads/read-stages.ts';
 import { resolver, withTarget } from '../catalog/resolve.ts';
@@ -5,7 +8,7 @@ import { invoke } from '../catalog/routing/invoke.ts';
 import { subjectOf } from '../catalog/subject.ts';
 import { configDigest } from '../config/config-digest.ts';
 import { requireRole } from '../core/call/caller.ts';
-import type { Caller, Target } from '../core/call.ts';
+import type { Call, Caller, Target } from '../core/call.ts';
 import type { LeftCallOf } from '../govern/approvals/approve-call.ts';
 import type { OpenApprovalFlow } from '../govern/approve.ts';
 import { type Decide, hidesServer } from '../govern/decide.ts';
@@ -36,13 +39,8 @@ import { prepareWorkflows } from './workflows/prepare-workflows.ts';
 export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>): Heddle {
   const { active, store, changes, catalog, servers, wallClock } = parts;
   const decide: Decide = (caller, target, sent) => active().decide(caller, target, sent);
-  const view = {
-    catalog,
-    servers,
-    visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
-    serverVisible: (caller: Caller, server: string) => !hidesServer(active().policy, caller, server),
-    rules: () => active().decide,
-  };
+  const view = viewOf(parts, decide);
+  const resolveExtension = extensionResolver(view);
   const priorityOf = (server: string) => active().configs.get(server)?.entry?.priority ?? 0;
   const counted = rates(() => active().limits, parts.clock);
   const approvals = prepareApprovals(parts);
@@ -51,8 +49,13 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
   const onCredential = servers.credentialChanged;
   const signInUrl = parts.options.signInUrl ?? ((server, caller) => pages.pageFor(caller, server));
   const signIn = signInCall({ servers, signInUrl });
-  const outputCheckOf = outputChecksOf(active);
-  const send = invoke({ ...parts, priorityOf, outputCheckOf, admitTo: counted.admitTo, signIn });
+  const send = invoke({
+    ...parts,
+    priorityOf,
+    outputCheckOf: outputChecksOf(active),
+    admitTo: counted.admitTo,
+    signIn,
+  });
 
   function waiting(listWaitMs: number, firstListMs?: () => number): Pick<Heddle, 'dispatch' | 'catalog'> {
     const discover = (caller: Caller, signal: AbortSignal) =>
@@ -62,7 +65,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     const dispatch = pipeline({
       ...order,
       resolve(call) {
-        const found = resolve(call);
+        const found = call.kind === 'extension' ? resolveExtension(call) : resolve(call);
         return found instanceof Promise ? found.then((target) => withTarget(call, target)) : withTarget(call, found);
       },
       invoke: send,
@@ -72,13 +75,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
 
   let closing: Promise<void> | undefined;
   const front = waiting(parts.options.listWaitMs ?? LIST_WAIT_MS, firstListWaitOf(parts));
-  const workflows = prepareWorkflows({
-    ...parts,
-    ...front,
-    browse: front.catalog,
-    catalog,
-    approvals,
-  });
+  const workflows = prepareWorkflows({ ...parts, ...front, browse: front.catalog, catalog, approvals });
   return {
     ...front,
     ...workflows.api,
@@ -86,7 +83,7 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
     browserSignIns: pages,
     access: access({ ...parts, config: () => active().config, clock: wallClock, onCredential }),
     signIns: signIns({ ...parts, serverVisible: view.serverVisible, onCredential }),
-    servers: administration({ ...parts, clock: wallClock, audit: store.audit, policy: () => active().policy }),
+    servers: administrationOf(parts),
     policy: policyApi(parts, front.catalog.describe),
     approvals: approvals.api,
     ...measurementsOf(parts),
@@ -108,6 +105,18 @@ export function createHeddle(parts: RunningParts, shutDown: () => Promise<void>)
 const firstListWaitOf = ({ active, options }: RunningParts): (() => number) | undefined =>
   options.listWaitMs === undefined ? () => active().config.settings.connect.firstListMs : undefined;
 
+/** Returns the catalog and servers as callers see them, by the rules in force. */
+function viewOf({ active, catalog, servers }: RunningParts, decide: Decide) {
+  return {
+    catalog,
+    servers,
+    visible: (caller: Caller, target: Target) => decide(caller, target).effect !== 'deny',
+    serverVisible: (caller: Caller, server: string) => !hidesServer(active().policy, caller, server),
+    rules: () => active().decide,
+    methods: () => active().methods,
+  };
+}
+
 /** The parts of the stages that createHeddle has built. */
 interface StageContext extends Pick<StageOptions, 'decide' | 'rates'> {
   readonly view: Omit<Parameters<typeof readStages>[0], 'notifications' | 'clock'>;
@@ -115,12 +124,12 @@ interface StageContext extends Pick<StageOptions, 'decide' | 'rates'> {
 }
 
 function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: StageContext): Stages {
-  const { store, catalog, wallClock } = parts;
+  const { active, store, catalog, wallClock } = parts;
   const taints = taintsOf(parts);
   return stages({
     audit: store.audit,
     traces: store.traces,
-    subject: (call) => subjectOf(catalog.current(call.caller), call, (target) => view.visible(call.caller, target)),
+    subject: (call) => subjectIn(catalog.current(call.caller), call, { active, visible: view.visible }),
     decide,
     rates,
     budgets: budgetsOf(parts),
@@ -132,6 +141,24 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
     clock: wallClock,
     taints,
   });
+}
+
+const administrationOf = ({ active, store, wallClock, ...parts }: RunningParts): Heddle['servers'] =>
+  administration({
+    ...{ ...parts, active, store, clock: wallClock, audit: store.audit, policy: () => active().policy },
+    isRequest: (method) => active().methods.has(method),
+  });
+
+interface SubjectView {
+  readonly active: () => ActiveConfig;
+  readonly visible: (caller: Caller, target: Target) => boolean;
+}
+
+/** Returns the name and server under which a call is traced. */
+function subjectIn(known: Catalog, call: Call, { active, visible }: SubjectView): ReturnType<typeof subjectOf> {
+  if (call.kind !== 'extension') return subjectOf(known, call, (target) => visible(call.caller, target));
+  const target = findMethod(active().methods, call.name, known);
+  return target && { name: target.publicName, server: target.servers[0] };
 }
 
 /** Finds the preview of a tool. A configured server that has the name of a built-in one is not it. */

@@ -4,7 +4,7 @@ import { hasUri } from '../catalog/find.ts';
 import { type ListOptions, listAllTargets } from '../catalog/list.ts';
 import { neededSignIn, type Resolve, unknownName, type Wanted } from '../catalog/resolve.ts';
 import { capabilitiesKey } from '../core/call/client-capabilities.ts';
-import type { Caller, Target, TargetKind } from '../core/call.ts';
+import type { Caller, CatalogKind, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { Finding } from '../core/records/finding.ts';
 import type { Page } from '../core/records/listing.ts';
@@ -25,7 +25,7 @@ export interface ProfileNames {
 
 interface ProfileNamings {
   readonly activeConfig: ActiveConfig;
-  readonly kinds: Map<TargetKind, Naming>;
+  readonly kinds: Map<CatalogKind, Naming>;
 }
 
 interface Naming {
@@ -40,7 +40,7 @@ export function profileNames(options: ProfileNamesOptions): ProfileNames {
   const byCatalog = new WeakMap<Catalog, Map<string, ProfileNamings>>();
 
   /** Returns undefined if the public names apply. */
-  function namingFor(caller: Caller, kind: TargetKind): Naming | undefined {
+  function namingFor(caller: Caller, kind: CatalogKind): Naming | undefined {
     const { profile } = caller;
     if (profile === undefined || active().policy.profiles?.get(profile)?.naming !== 'bare') return undefined;
     if (kind !== 'tool' && kind !== 'prompt') return undefined;
@@ -99,9 +99,9 @@ export function profileNames(options: ProfileNamesOptions): ProfileNames {
   };
 }
 
-const kindOf = (call: Wanted): TargetKind => (hasUri(call) ? 'resource' : call.kind === 'tool' ? 'tool' : 'prompt');
+const kindOf = (call: Wanted): CatalogKind => (hasUri(call) ? 'resource' : call.kind === 'tool' ? 'tool' : 'prompt');
 
-function namingOf(catalog: Catalog, kind: TargetKind, visible: (target: Target) => boolean): Naming {
+function namingOf(catalog: Catalog, kind: CatalogKind, visible: (target: Target) => boolean): Naming {
   const names = bareNames(listAllTargets(catalog, kind).filter(visible));
   return { names, nameOf: new Map([...names.byName].map(([name, target]) => [target, name])) };
 }

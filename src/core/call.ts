@@ -10,9 +10,9 @@ export interface JsonObject {
 
 /**
  * The kind of request. A `subscription` stays active after its result: `onProgress` is called for every update, and
- * aborting `signal` ends it.
+ * aborting `signal` ends it. An `extension` is a method of an extension, which a server entry lists.
  */
-export type CallKind = 'tool' | 'resource' | 'prompt' | 'completion' | 'subscription';
+export type CallKind = 'tool' | 'resource' | 'prompt' | 'completion' | 'subscription' | 'extension';
 
 /** A request as the front end received it. Its name has not been looked up, and no rule has been applied. */
 export interface Call {
@@ -30,7 +30,7 @@ export interface Call {
   readonly isClientWaiting?: true;
   /** The public name, `server.tool` or a bare tool name, as the caller wrote it. For resources it is the URI. */
   readonly name: string;
-  /** The arguments. For a completion it is `{ref, argument, context}`. */
+  /** The arguments. For a completion it is `{ref, argument, context}`; for an extension, the params of its method. */
   readonly input: JsonObject;
   /** The client's `_meta` without reserved keys. */
   readonly meta: JsonObject;
@@ -141,9 +141,12 @@ export interface Caller {
 }
 
 /** The kind of a catalog entry. */
-export type TargetKind = 'tool' | 'resource' | 'template' | 'prompt';
+export type CatalogKind = 'tool' | 'resource' | 'template' | 'prompt';
 
-/** A catalog entry: the thing that a public name stands for. */
+/** The kind of a target: that of its catalog entry, or `extension` for a method of an extension. */
+export type TargetKind = CatalogKind | 'extension';
+
+/** A catalog entry, or a method of an extension: the thing that a public name stands for. */
 export interface Target {
   readonly kind: TargetKind;
   /** For a resource its URI, for a template its URI template. */
@@ -170,6 +173,8 @@ export interface Target {
   readonly onlyFor?: ReadonlySet<number>;
   /** The reason why it cannot be called. Such a tool is shown to users, and is not listed to clients. */
   readonly invalid?: string | undefined;
+  /** For a method of an extension: the known tools of its server. A rule that denies or asks about one holds for it, too. */
+  readonly tools?: readonly Target[];
   /** The patterns of a tool's schemas that are not checked, because they cannot be matched in linear time. */
   readonly uncheckedPatterns?: readonly string[];
 }

@@ -12,6 +12,7 @@ import {
   withCapabilities,
   withoutTasks,
 } from './methods/client-capabilities.ts';
+import { extensionMethod } from './methods/extension-methods.ts';
 import { UNCACHED } from './methods/list-result.ts';
 import { setLevel } from './methods/logging.ts';
 import { profileOf, readMethods, subscriptionMethods } from './methods/read-methods.ts';
@@ -19,7 +20,7 @@ import { callRunner, type RunCall } from './methods/run-call.ts';
 import { listenToChanges } from './methods/subscriptions-listen.ts';
 import { taskMethods } from './methods/task-methods.ts';
 import { toCall } from './methods/to-call.ts';
-import { type RequestContext, type RequestHandler, UnknownMethod } from './request-context.ts';
+import type { RequestContext, RequestHandler } from './request-context.ts';
 import { toCallError } from './to-rpc-error.ts';
 
 const SERVER = { name: 'heddle', title: 'Heddle', version: VERSION };
@@ -54,11 +55,12 @@ export function mcpHandler(heddle: Heddle, continuations: Continuations = openCo
     return { ...client, caller, capabilities, declared };
   }
 
+  const callExtension = extensionMethod(heddle, runCall);
+
   return function handleRequest(method, params, client) {
     const context = client.capabilities ? withNarrowed(client, client.capabilities) : client;
     const known = methods[context.era];
-    const handle = Object.hasOwn(known, method) ? known[method] : undefined;
-    if (!handle) return Promise.reject(new UnknownMethod(method));
+    const handle = (Object.hasOwn(known, method) ? known[method] : undefined) ?? callExtension;
     const result = handle(method, params, context);
     return context.era === 'modern' ? result.then(withResultType) : result;
   };

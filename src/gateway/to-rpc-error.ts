@@ -108,12 +108,14 @@ function refusedRead(error: HeddleError, rpc: JsonObject, { era, capabilities, u
   return isNotFound ? new RpcError(INVALID_PARAMS, message, data ?? uri) : new RpcError(code, message, data);
 }
 
-/** Converts the error of a read to an `RpcError`. Only tool results have `isError`. */
+/** Converts the error of a read, or of a method of an extension, to an `RpcError`. Only tool results have `isError`. */
 export function toReadError(error: HeddleError, { kind, name, capabilities }: Call, era: Era): RpcError {
   const uri = kind === 'resource' || kind === 'subscription' ? { uri: name } : {};
   const rpc = error.code === 'UPSTREAM_REFUSED' ? error.details.rpc : undefined;
+  // The errors of an extension are its own.
+  if (isObject(rpc) && kind === 'extension') return RpcError.fromError(rpc);
   if (isObject(rpc)) return refusedRead(error, rpc, { era, capabilities, uri });
-  const isNotFound = error.code === 'NAME_UNKNOWN' && kind !== 'prompt' && kind !== 'completion';
+  const isNotFound = error.code === 'NAME_UNKNOWN' && (kind === 'resource' || kind === 'subscription');
   const code = isNotFound && era === 'legacy' ? RESOURCE_NOT_FOUND : (RPC_CODES[error.code] ?? BY_FAULT[error.fault]);
   const { candidates, retryAfterMs, approval, approvers, expiresAt } = error.details;
   return new RpcError(code, `${error.message} ${error.fix}`, {

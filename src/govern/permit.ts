@@ -77,7 +77,7 @@ function withHooks({ hooked }: ResolvedCall, decision: Decision): Decision {
 const denied = (call: ResolvedCall, { rule, reason }: Decision) =>
   new HeddleError(
     'PERMISSION_DENIED',
-    `${nameFor(call)} may not be ${call.kind === 'tool' ? 'called' : 'read'}. ${reason}`,
+    `${nameFor(call)} may not be ${call.kind === 'tool' || call.kind === 'extension' ? 'called' : 'read'}. ${reason}`,
     {
       fix: `The rule is ${rule}; the operator who maintains it can change it.`,
       details: { rule },

@@ -41,15 +41,22 @@ function includes(pattern: string, target: Target): boolean {
 /** Returns true if any name of a target matches an `exclude` pattern. One server of a pool excludes the whole pool. */
 function excludes(rule: Restriction, target: Target): boolean {
   const { pattern } = rule;
-  const { publicName, group, shownAs, servers } = target;
+  const { publicName, group, shownAs, servers, tools = [] } = target;
   if (isPublic(pattern) && matchesGlob(pattern, publicName)) return true;
   if (isNamed(pattern, group, shownAs)) return true;
+  // A method of an extension may do what an excluded tool of its server does.
+  if (target.kind === 'extension' && (namesToolOf(pattern, servers) || tools.some((tool) => excludes(rule, tool))))
+    return true;
   return servers.some(
     (server) =>
       restrictsResource(rule, target, server) ||
       namesAt(target, server).some((name) => matchesGlob(pattern, name) || isNamed(pattern, server, name)),
   );
 }
+
+/** Returns true if a pattern may name a tool of one of these servers, known or not. */
+const namesToolOf = (pattern: string, servers: readonly string[]): boolean =>
+  namesServer(pattern) && servers.some((server) => groupsOf(server).some((group) => mayFit(pattern, group)));
 
 /**
  * Matches a pattern against `mcp__server__tool`, `server.tool` or the bare name; a pool is named like a server. Servers

@@ -1,4 +1,4 @@
-import type { JsonObject, Provenance, Target, TargetKind } from '../core/call.ts';
+import type { CatalogKind, JsonObject, Provenance, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { withPlainNumbers } from '../core/exact-numbers.ts';
 import type { Heddle, ListQuery } from '../heddle.ts';
@@ -137,7 +137,7 @@ export function resourceApi(heddle: Heddle, host: HostOptions): ResourceApi {
 /** Lists all pages of one kind. */
 export async function listAll(
   heddle: Heddle,
-  kind: TargetKind,
+  kind: CatalogKind,
   { server, category, signal }: Pick<ListQuery, 'server' | 'category' | 'signal'> = {},
 ): Promise<readonly Target[]> {
   const query = { kind, signal, ...(server !== undefined && { server }), ...(category !== undefined && { category }) };

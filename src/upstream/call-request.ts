@@ -31,6 +31,7 @@ const REQUESTS: Readonly<Record<CallKind, (call: ResolvedCall) => CallRequest>> 
     method: 'completion/complete',
     params: { ...input, ref: { ...(input.ref as JsonObject), [namedBy(target)]: target.name } },
   }),
+  extension: ({ target, input }) => ({ method: target.name, params: input }),
   // Never sent by a call: subscriptions are counted over all connections of a server, see `follow-updates`.
   subscription: ({ target }) => ({ method: 'resources/subscribe', params: { uri: target.name } }),
 };

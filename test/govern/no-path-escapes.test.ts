@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { CallKind, JsonObject } from '../../src/core/call.ts';
@@ -9,6 +8,7 @@ import type { AuditRecord } from '../../src/store/audit-log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Era } from '../../src/wire/mcp.ts';
 import { project, ROOT, SERVERS } from '../e2e/heddle-command.ts';
+import { countsIn, openedIn, tally } from '../path-counts.ts';
 import {
   CASES,
   type Case,
@@ -16,7 +16,7 @@ import {
   type ClientTransportName,
   FRONT_ENDS,
   KINDS,
-  SERVER_PATHS,
+  serverPaths,
   uriOf,
 } from '../paths.ts';
 import { verifies } from '../requirements.ts';
@@ -27,14 +27,14 @@ const RULES: JsonObject = {
   mode: 'open',
   permissions: {
     allow: ['mcp__counter__allowed', 'mcp__counter__failing'],
-    ask: ['mcp__counter__asked', 'count://asked/*'],
-    deny: ['mcp__counter__denied', 'count://denied/*'],
+    ask: ['mcp__counter__asked', 'count://asked/*', 'mcp__method-asked__any'],
+    deny: ['mcp__counter__denied', 'count://denied/*', 'mcp__method-denied__any'],
   },
   policies: [
     {
       name: 'unreviewed',
       effect: 'deny',
-      tools: ['mcp__counter__barred', 'count://barred/*'],
+      tools: ['mcp__counter__barred', 'count://barred/*', 'mcp__method-barred__any'],
       when: '!has(args.reviewed)',
       reason: 'Calls need a review.',
     },
@@ -42,34 +42,27 @@ const RULES: JsonObject = {
   approvals: { keepOpenMs: 0 },
 };
 
-const configOf = (counts: string): JsonObject => ({
-  mcpServers: {
-    counter: { command: process.execPath, args: [join(SERVERS, 'counting-server.mjs')], env: { COUNTS: counts } },
-  },
-  ...RULES,
-});
+const configOf = (counts: string): JsonObject => {
+  const counter = { command: process.execPath, args: [join(SERVERS, 'counting-server.mjs')], env: { COUNTS: counts } };
+  return { mcpServers: { counter, ...methodServers(counter) }, ...RULES };
+};
 
-const kinds = Object.keys(KINDS) as CallKind[];
-
-/** Counts the requests that a server got, by kind and case. */
-async function countsIn(file: string): Promise<Readonly<Record<string, number>>> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return tally(text.split('\n').filter(Boolean));
-}
-
-/** Counts the opening records with a decision, by kind and case. Those of allowed calls are the calls that were sent. */
-const openedIn = (records: readonly AuditRecord[], decision: string) =>
-  tally(
-    records
-      .filter(({ phase, detail }) => phase === 'intent' && detail.decision === decision)
-      .map(({ name, detail }) => `${detail.kind ?? 'tool'} ${name}`),
+/** A server for each case of an extension method: a rule about one tool holds for all methods of its server. */
+const methodServers = (server: JsonObject & { readonly env: JsonObject }): Readonly<Record<string, JsonObject>> =>
+  Object.fromEntries(
+    CASES.map((one) => [
+      `method-${one}`,
+      {
+        ...server,
+        env: { ...server.env, ONLY_TOOLS: '1' },
+        extensions: { 'com.example/count': { methods: [`count/${one}`] } },
+      },
+    ]),
   );
 
-const tally = (names: readonly string[]) =>
-  Object.fromEntries([...Map.groupBy(names, caseOf)].map(([key, all]) => [key, all.length]));
-
-/** Returns `tool allowed` for `tool mcp__counter__allowed`, and likewise for URIs. */
-const caseOf = (line: string) => `${line.split(' ')[0]} ${CASES.find((one) => line.includes(one))}`;
+const kinds = Object.keys(KINDS) as CallKind[];
+/** The kinds of call that the library makes. It has no function for methods of extensions. */
+const libraryKinds = kinds.filter((kind) => kind !== 'extension');
 
 async function recordsIn(home: string): Promise<readonly AuditRecord[]> {
   const store = await openStore({ location: join(home, 'heddle.sqlite') });
@@ -142,7 +135,7 @@ describe('no path escapes', () => {
     const counts = join(folder, 'counts');
     const heddle = await temporaryHeddleClient({ folder, config: configOf(counts) });
     await callFromLibrary(heddle);
-    const tries = Object.fromEntries(kinds.map((kind) => [kind, 1]));
+    const tries = Object.fromEntries(libraryKinds.map((kind) => [kind, 1]));
     await expectNoEscape({ counts, records: await recordsIn(join(folder, 'home')), tries });
   });
 
@@ -157,7 +150,7 @@ describe('no path escapes', () => {
       const given = inProcess ? { servers: { counter: inProcess } } : {};
       const heddle = await temporaryHeddleClient({ folder, config, ...given });
       await callFromLibrary(heddle, path);
-      const tries = Object.fromEntries(kinds.map((kind) => [kind, 1]));
+      const tries = Object.fromEntries(libraryKinds.map((kind) => [kind, 1]));
       await expectNoEscape({ counts, records: await recordsIn(join(folder, 'home')), tries });
     }
   });
@@ -201,14 +194,14 @@ describe('no path escapes', () => {
 
 /** Makes every kind of call in every case, and closes the client. */
 async function callFromLibrary(heddle: HeddleClient, path = 'library'): Promise<void> {
-  const calls: Readonly<Record<CallKind, (one: Case) => Promise<unknown>>> = {
+  const calls: Readonly<Record<Exclude<CallKind, 'extension'>, (one: Case) => Promise<unknown>>> = {
     tool: (one) => heddle.call(`counter.${one}`),
     resource: (one) => heddle.readResource(uriOf(one, path)),
     prompt: (one) => heddle.getPrompt(`counter.${one}`),
     completion: (one) => heddle.complete({ prompt: `counter.${one}` }, { name: 'word', value: '' }),
     subscription: (one) => heddle.subscribe(uriOf(one, path), () => {}),
   };
-  for (const kind of kinds) {
+  for (const kind of libraryKinds) {
     for (const one of CASES) {
       const call = calls[kind](one).then(
         () => 'allowed',
@@ -219,15 +212,6 @@ async function callFromLibrary(heddle: HeddleClient, path = 'library'): Promise<
   }
   await heddle.close();
 }
-
-/** Returns every transport and era of servers that exists. */
-const serverPaths = () =>
-  Object.entries(SERVER_PATHS).flatMap(([type, eras]) =>
-    (['legacy', 'modern'] as const).flatMap((era) => {
-      const open = eras[era];
-      return typeof open === 'string' ? [] : [{ path: `${type} ${era}`, era, open }];
-    }),
-  );
 
 interface ListedClient {
   readonly path: string;

@@ -1,4 +1,5 @@
-// The responses of a server with tools, prompts and a template, each `allowed`, `denied`, `asked`, `failing` and `barred`.
+// The responses of a server with tools, prompts and a template, each `allowed`, `denied`, `asked`, `failing` and `barred`, and
+// with the methods `count/<any>` of an extension, which return their params.
 import type { JsonObject } from '../../src/core/call.ts';
 import type { Era } from '../../src/wire/mcp.ts';
 
@@ -14,7 +15,10 @@ export type Respond = (message: JsonObject, send: (message: JsonObject) => void)
 const NAMES = ['allowed', 'denied', 'asked', 'failing', 'barred'];
 /** The input schema of each tool. */
 const SCHEMA = JSON.parse(process.env.INPUT_SCHEMA ?? '{"type":"object"}') as JsonObject;
-const CAPABILITIES = { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} };
+const CAPABILITIES =
+  process.env.ONLY_TOOLS === '1'
+    ? { tools: {} }
+    : { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} };
 const TAG = 'io.modelcontextprotocol/subscriptionId';
 const COMPLETE = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
 
@@ -72,11 +76,14 @@ export function countingResponses({ era, count }: CountingOptions): Respond {
         const acknowledged = { notifications, _meta: { [TAG]: id } };
         return send({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: acknowledged });
       }
-      const result = LISTS[String(method)] ?? acts[String(method)]?.(params as JsonObject);
+      const isOfExtension = String(method).startsWith('count/');
+      const result = isOfExtension
+        ? acted('extension', method, { echo: params as JsonObject })
+        : (LISTS[String(method)] ?? acts[String(method)]?.(params as JsonObject));
       if (!result) return answer({ error: { code: -32601, message: 'unknown' } });
       answer({ result: era === 'modern' ? { ...COMPLETE, ...result } : result });
     } catch (thrown) {
-      answer({ error: { code: -32000, message: (thrown as Error).message } });
+      answer({ error: { code: -32000, message: (thrown as Error).message, data: { of: String(method) } } });
     }
   };
 }

@@ -1,5 +1,5 @@
 import { HOST_NAMES } from '../../config/hosts/hosts.ts';
-import type { Caller, Target, TargetKind } from '../../core/call.ts';
+import type { Caller, CatalogKind, Target } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
 import { oneLine } from '../../core/text/visible-text.ts';
 import type { Heddle } from '../../heddle.ts';
@@ -133,7 +133,7 @@ const PERMISSION_VERBS = ['allow', 'ask', 'deny', 'forget', 'mode', 'rules'];
 const AUTH_VERBS = ['login', 'logout', 'status', 'rekey'];
 const APPROVAL_VERBS = ['list', 'show', 'approve', 'reject', 'wait', 'standing'];
 const RUN_VERBS = ['list', 'show', 'events', 'resume', 'cancel', 'retry', 'resolve'];
-const ALL_KINDS: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
+const ALL_KINDS: readonly CatalogKind[] = ['tool', 'prompt', 'resource'];
 
 /** The approvals that are pending. */
 const approvalIds = () => withStored(async (heddle, by) => (await heddle.approvals.list(by)).map(({ id }) => id));
@@ -225,7 +225,7 @@ function valuesOf({ definition: { inputSchema } }: Pick<Target, 'definition'>, n
     });
 }
 
-const entries = async (heddle: Heddle, by: Caller, kinds: readonly TargetKind[]): Promise<readonly Target[]> =>
+const entries = async (heddle: Heddle, by: Caller, kinds: readonly CatalogKind[]): Promise<readonly Target[]> =>
   (
     await Promise.all(kinds.map((kind) => listCatalogEntries(heddle, by, { kind, includeInvalid: false, waitMs: 0 })))
   ).flat();

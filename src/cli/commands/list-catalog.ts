@@ -1,5 +1,5 @@
 import type { Problem } from '../../config/config.ts';
-import type { Caller, JsonObject, Target } from '../../core/call.ts';
+import type { Caller, CatalogKind, JsonObject, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { ServerStatus } from '../../core/records/server-status.ts';
@@ -20,7 +20,7 @@ import { visibleServers } from '../remote/visible-servers.ts';
 import { withRunningHeddle } from '../with-heddle.ts';
 import { advised } from './explain-call-error.ts';
 
-type Kind = Target['kind'];
+type Kind = CatalogKind;
 
 /** Runs `heddle list tools|resources|templates|prompts`. Includes tools that cannot be called. */
 export function listCatalog(kind: Kind, input: Input): Promise<number> {

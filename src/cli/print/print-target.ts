@@ -56,6 +56,7 @@ const resourceLines: FormatLines = ({ mimeType, size }) => [
 
 /** The lines that only one kind of target has. */
 const KIND_LINES: Readonly<Record<Target['kind'], FormatLines>> = {
+  extension: () => [],
   tool: ({ inputSchema = { type: 'object' }, outputSchema }) => [
     ...json('input', inputSchema),
     ...(outputSchema === undefined ? [] : json('output', outputSchema)),

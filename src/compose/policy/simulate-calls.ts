@@ -1,3 +1,4 @@
+import { findMethod } from '../../catalog/extensions/find-method.ts';
 import { findIn } from '../../catalog/find.ts';
 import type { LoadedPolicy } from '../../config/config.ts';
 import { BoundedMap } from '../../core/bounded-map.ts';
@@ -35,7 +36,11 @@ export async function simulateCalls(
   const next = withCandidate(policy, await readCandidate(candidate));
   const simulate = simulation(policy, next);
   const options: RecordedCallOptions = {
-    find: finder((kind, name) => findIn(catalog.current(by), { kind, name }, () => true)),
+    find: finder((kind, name) =>
+      kind === 'extension'
+        ? findMethod(active().methods, name, catalog.current(by))
+        : findIn(catalog.current(by), { kind, name }, () => true),
+    ),
     looksAtTaint: [policy, next].some(looksAtTaint),
   };
   const counts = { calls: 0, unchanged: 0, allow: 0, ask: 0, deny: 0 };

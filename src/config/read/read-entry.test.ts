@@ -156,3 +156,64 @@ verifies('C2', 'reports no unset variable or secret of a disabled server, and ev
     expect(config.servers.get(name)?.problem).toBeUndefined();
   }
 });
+
+const extensions = (value: unknown) =>
+  own({ mcpServers: { a: { command: 'x', extensions: value }, b: { command: 'fine' } } });
+const idsUpTo = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`com.example/e${at}`, {}]));
+const methodsUpTo = (count: number) => Array.from({ length: count }, (_, at) => `acme/m${at}`);
+
+verifies('T13', 'reads the methods of extensions that an entry lists', async () => {
+  const { servers, problems } = await extensions({
+    'com.example/export': { methods: ['acme/export'] },
+    'com.example/x': {},
+  });
+  expect(problems).toEqual([]);
+  const expected = { 'com.example/export': { methods: ['acme/export'] }, 'com.example/x': { methods: [] } };
+  expect(servers.get('a')?.entry?.extensions).toEqual(expected);
+});
+
+it('accepts 64 extensions of 64 methods each', async () => {
+  const all = Object.fromEntries(Object.keys(idsUpTo(64)).map((id) => [id, { methods: methodsUpTo(64) }]));
+  expect((await extensions(all)).problems).toEqual([]);
+});
+
+it.each([
+  ...['tools/call', 'tools/list', 'resources/read', 'prompts/get', 'completion/complete', 'server/discover'],
+  ...['subscriptions/listen', 'logging/setLevel', 'tasks/get', 'tasks/anything', 'skills/list', 'skills/get'],
+  ...[
+    'resources/directory/read',
+    'notifications/cancelled',
+    'sampling/createMessage',
+    'roots/list',
+    'Tools/Call',
+    'rpc.x',
+  ],
+])('T13: refuses the core method %s, with its place', async (method) => {
+  const { problems, servers } = await extensions({ 'com.example/x': { methods: ['acme/fine', method] } });
+  expect(problems[0]?.message).toContain(
+    '`mcpServers.a.extensions.com.example/x.methods[1]` is a method of MCP itself',
+  );
+  expect(problems[0]?.at).toMatchObject({ line: 9 });
+  expect(servers.get('a')?.entry).toBeUndefined();
+  expect(servers.get('b')?.entry).toBeDefined();
+});
+
+it.each([
+  ['more than 64 extensions', idsUpTo(65), 'must have at most 64 extensions'],
+  ['more than 64 methods', { x: { methods: methodsUpTo(65) } }, 'methods`'],
+  ['a method of 129 characters', { x: { methods: [`acme/${'m'.repeat(124)}`] } }, 'methods[0]`'],
+  ['an empty method', { x: { methods: [''] } }, 'methods[0]`'],
+  ['a bare word, which may be a tool', { x: { methods: ['ping'] } }, 'methods[0]`'],
+  ['a method with a space', { x: { methods: ['acme/a b'] } }, 'methods[0]` must be a method such as'],
+  ['a method with a line break', { x: { methods: ['acme/a\nb'] } }, 'methods[0]` must be a method such as'],
+  ['a method with a wildcard', { x: { methods: ['acme/*'] } }, 'methods[0]` must be a method such as'],
+  ['a method that is no string', { x: { methods: [7] } }, 'methods[0]` must be a string'],
+  ['an id with a control character', { 'a\u0007': {} }, 'a server'],
+  ['another field', { x: { method: [] } }, 'Did you mean `methods`?'],
+])('refuses %s', async (_what, value, message) => {
+  const { problems, servers } = await extensions(value);
+  if (message !== 'a server') expect(messagesOf({ problems } as Config).join('\n')).toContain(message);
+  expect(problems[0]?.server).toBe('a');
+  expect(servers.get('a')?.entry).toBeUndefined();
+});

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isCoreMethod } from '../../wire/core-methods.ts';
 import { PROTOCOL_VERSIONS } from '../../wire/mcp.ts';
 import { HEALTH_DEFAULTS, TREATMENT_DEFAULTS } from './defaults.ts';
 
@@ -122,6 +123,29 @@ const tool = z.strictObject({
   rename: z.string().min(1).exactOptional().describe('Name under which the tool is listed.'),
 });
 
+// With `/` or `.`, so that the public name `mcp__server__method` is never that of a tool.
+const METHOD = /^(?=.*[./])[\w$.:-]+(?:\/[\w$.:-]+)*$/;
+const MAX_EXTENSIONS = 64;
+const MAX_METHODS = 64;
+
+const extensionMethod = z
+  .string()
+  .max(128)
+  .regex(METHOD, 'must be a method such as `acme/export`, of letters, digits and `/ . _ - $ :`')
+  .refine((method) => !isCoreMethod(method), 'is a method of MCP itself, which Heddle handles');
+
+const extension = z.strictObject({
+  methods: z
+    .array(extensionMethod)
+    .max(MAX_METHODS)
+    .default([])
+    .describe('Methods of the extension that clients may call.'),
+});
+
+const extensions = z
+  .record(z.string().regex(/^[\x21-\x7e]{1,200}$/, 'must be up to 200 printable characters without spaces'), extension)
+  .refine((all) => Object.keys(all).length <= MAX_EXTENSIONS, `must have at most ${MAX_EXTENSIONS} extensions`);
+
 const oauth = z.strictObject({
   issuer: z
     .url({ protocol: /^https?$/ })
@@ -205,6 +229,11 @@ const treatment = {
   reconnect: reconnect.prefault({}).describe('Reconnecting after a lost connection.'),
   health: health.exactOptional().describe('Health checks. Every 30 s and two misses, if absent.'),
   permissions: permissions.default({}).describe('Permissions for the tools and resources of the server.'),
+  extensions: extensions
+    .exactOptional()
+    .describe(
+      'Extensions of MCP that the server has, by id, with the methods that pass. A method is decided as an unknown write.',
+    ),
   tools: z.record(z.string(), tool).default({}).describe('Facts about tools, by name.'),
 };
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject, Target, TargetKind } from '../../core/call.ts';
+import type { CatalogKind, Json, JsonObject, Target } from '../../core/call.ts';
 import type { Page } from '../../core/records/listing.ts';
 import { cutText } from '../../core/text/cut-text.ts';
 import { RpcError } from '../../wire/json-rpc.ts';
@@ -18,7 +18,7 @@ const LISTED = {
   resource: { key: 'resources', present: presentResource },
   template: { key: 'resourceTemplates', present: presentTemplate },
   prompt: { key: 'prompts', present: presentPrompt },
-} as const satisfies Record<TargetKind, { key: string; present: (target: Target, era: Era) => JsonObject }>;
+} as const satisfies Record<CatalogKind, { key: string; present: (target: Target, era: Era) => JsonObject }>;
 
 type ByTarget<T> = Readonly<Record<Era, WeakMap<Target, T>>>;
 
@@ -30,13 +30,13 @@ const serialized = new WeakMap<JsonObject, Buffer | undefined>();
 const shortLists = new WeakMap<JsonObject, { readonly max: number; readonly result: JsonObject }>();
 
 /** Converts a page of the catalog to the result of `tools/list` and its like. Returns the same object while unchanged. */
-export function toListResult({ items, next }: Page<Target>, era: Era, kind: TargetKind = 'tool'): JsonObject {
+export function toListResult({ items, next }: Page<Target>, era: Era, kind: CatalogKind = 'tool'): JsonObject {
   const [first] = items;
   const known = first && cachedLists[era].get(first);
   if (known && known.next === next && isSame(known.items, items)) return known.result;
   const result: JsonObject = {
     ...(era === 'modern' && { resultType: 'complete', ...UNCACHED }),
-    [LISTED[kind].key]: items.map((target) => toItem(target, era)),
+    [LISTED[kind].key]: items.map((target) => toItem(target, era, kind)),
     ...(next !== undefined && { nextCursor: toCursor(next) }),
   };
   serialized.set(result, undefined);
@@ -86,10 +86,10 @@ const toCursor = (name: string) => Buffer.from(name, 'utf8').toString('base64url
 const isSame = (some: readonly Target[], others: readonly Target[]) =>
   some.length === others.length && some.every((target, index) => target === others[index]);
 
-function toItem(target: Target, era: Era): JsonObject {
+function toItem(target: Target, era: Era, kind: CatalogKind): JsonObject {
   const known = presented[era].get(target);
   if (known) return known;
-  const item = LISTED[target.kind].present(target, era);
+  const item = LISTED[kind].present(target, era);
   presented[era].set(target, item);
   return item;
 }

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/schema/schema.ts';
-import type { Call, Caller, JsonObject, TargetKind } from '../../core/call.ts';
+import type { Call, Caller, CatalogKind, JsonObject } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { Heddle } from '../../heddle.ts';
@@ -14,7 +14,7 @@ import { toCall } from './to-call.ts';
 /** Returns the handlers for lists, resources, prompts and completions, for both eras. */
 export function readMethods(heddle: Heddle, runCall: RunCall): Record<string, RequestHandler> {
   const list =
-    (kind: TargetKind): RequestHandler =>
+    (kind: CatalogKind): RequestHandler =>
     async (_method, { cursor }, { caller, era }) => {
       const from = fromCursor(cursor);
       const page = await heddle.catalog.list(caller, { kind, ...(from !== undefined && { cursor: from }) });

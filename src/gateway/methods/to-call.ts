@@ -7,15 +7,16 @@ import { supportsTasks } from './client-capabilities.ts';
 import { logOf } from './logging.ts';
 
 /** The kinds of call that may return input requests. */
-const MAY_NEED_INPUT: readonly CallKind[] = ['tool', 'resource', 'prompt'];
+const MAY_NEED_INPUT: readonly CallKind[] = ['tool', 'resource', 'prompt', 'extension'];
+/** The kinds of call whose input has all parameters. */
+const HAS_WHOLE_INPUT: readonly CallKind[] = ['completion', 'extension'];
 const NO_META: JsonObject = {};
 const ELICITATION_COMPLETE = 'notifications/elicitation/complete';
 
 /** Converts a client request to a call: `what` is read from the parameters, the rest from `_meta` and the context. */
 export function toCall(what: Pick<Call, 'kind' | 'name' | 'input'>, params: JsonObject, context: RequestContext): Call {
   const { _meta } = params;
-  // The input of a completion already contains all parameters.
-  const extraParams = what.kind === 'completion' ? undefined : unknownParams(params);
+  const extraParams = HAS_WHOLE_INPUT.includes(what.kind) ? undefined : unknownParams(params);
   const onProgress = progressOf(_meta, context);
   const log = logOf(_meta, context);
   const { notifyLater } = context;

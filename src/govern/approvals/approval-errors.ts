@@ -22,7 +22,7 @@ export function looseningOf({ kind, target, decision: { rule } }: DecidedCall): 
   const { publicName, servers, facts } = target;
   if (facts.approval === 'always') return 'ask an approver: no rule allows it without an approval';
   if (rule.startsWith('mode ')) {
-    return kind === 'tool'
+    return kind === 'tool' || kind === 'extension'
       ? `allow it with \`heddle permissions allow ${publicName}\``
       : `set \`permissions.readPermission\` of the server ${servers[0]} to allow`;
   }

@@ -82,11 +82,21 @@ function restricts(rule: Restriction, target: Target, server: string): boolean {
   const { pattern } = rule;
   const { publicName, servers, group, shownAs } = target;
   if (names(pattern, target, server)) return true;
+  if (target.kind === 'extension') return isOfTool(pattern, target, server);
   if (namesAt(target, server).some((name) => pattern === `mcp__${server}__${name}`)) return true;
   if (restrictsResource(rule, target, server)) return true;
   if (pattern === `mcp__${group}__${shownAs}`) return true;
   if (servers.length === 1) return false;
   return groupOf(pattern) === `mcp__${group}` || publicName.startsWith(`${groupOf(pattern)}__`);
 }
+
+/**
+ * Returns true if a pattern may name a tool of the server of a method, or of its pool. The method may do what that tool
+ * does. The tool need not be known.
+ */
+const isOfTool = (pattern: string, { tools = [] }: Target, server: string): boolean => {
+  const groups = new Set([server, ...tools.map(({ group }) => group)]);
+  return [...groups].some((group) => pattern === `mcp__${group}` || pattern.startsWith(`mcp__${group}__`));
+};
 
 const groupOf = (pattern: string) => (pattern.endsWith('__*') ? pattern.slice(0, -3) : pattern);

@@ -21,9 +21,11 @@ export function decideByMode(mode: Mode, target: Target): Decision {
   if (mode === 'open') return OPEN;
   const rule = `mode ${mode}`;
   if (mode === 'strict') return { effect: 'ask', rule, reason: `Mode strict asks for every external ${target.kind}.` };
-  const reason = riskReason(target);
+  const reason = target.kind === 'extension' ? UNKNOWN_WRITE : riskReason(target);
   return reason ? { effect: 'ask', rule, reason } : UNSUSPICIOUS;
 }
+
+const UNKNOWN_WRITE = 'Nothing is known about the effects of methods of extensions.';
 
 function riskReason({ facts }: Target): string | undefined {
   if (facts.requiresApproval) return 'The tool requires approval.';

@@ -116,13 +116,14 @@ function serverRules({ servers, cannotAllow }: PermissionRules, target: Target, 
   const permissions = servers.get(server);
   if (!permissions) return [];
   const found = [...byLists(permissions, server, target), ...byReadOrWrite(permissions, server, target)];
+  if (target.kind === 'extension') found.push(...forTools(permissions, server, target));
   return found
     .filter(({ effect }) => effect !== 'allow' || !cannotAllow?.has(server))
     .map(({ rule, ...rest }) => ({ ...rest, rule: `mcpServers.${server}.permissions.${rule}` }));
 }
 
 function byLists(permissions: ServerPermissions, server: string, target: Target): readonly Decision[] {
-  if (target.kind === 'tool') return byToolLists(permissions, server, target);
+  if (target.kind === 'tool' || target.kind === 'extension') return byToolLists(permissions, server, target);
   return isResource(target) ? byAllowedResources(permissions, server, target) : [];
 }
 
@@ -161,6 +162,25 @@ function byToolLists({ allowedTools, deniedTools }: ServerPermissions, server: s
 
 const isListed = (patterns: readonly string[] = [], name: string) =>
   patterns.some((pattern) => matchesGlob(pattern, name));
+
+/** Returns the decisions on a method of an extension by rules about tools of its server: it may do what they do. */
+function forTools(
+  { deniedTools = [], readPermission }: ServerPermissions,
+  server: string,
+  { name }: Target,
+): Decision[] {
+  const [denied] = deniedTools;
+  const found: Decision[] = [];
+  if (denied !== undefined) {
+    const reason = `${server} denies ${denied}, and ${name} may have the same effect.`;
+    found.push({ effect: 'deny', rule: 'deniedTools', reason });
+  }
+  if (readPermission && readPermission !== 'allow') {
+    const reason = `${server} says ${readPermission} to calls that read, and ${name} may read.`;
+    found.push({ effect: readPermission, rule: 'readPermission', reason });
+  }
+  return found;
+}
 
 function byReadOrWrite(permissions: ServerPermissions, server: string, { facts }: Target): Decision[] {
   const rule = facts.readOnly ? 'readPermission' : 'writePermission';

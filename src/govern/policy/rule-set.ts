@@ -6,7 +6,7 @@ import type { Clock } from '../../core/time.ts';
 import type { Sent } from '../sensitive.ts';
 import { conditionValues, managedView } from './condition-values.ts';
 import { matchesCallers } from './match.ts';
-import { ruleIndex } from './rule-index.ts';
+import { type RulesFor, ruleIndex } from './rule-index.ts';
 
 /** A call as rules see it. Without `sent` only caller, target and kind are known. */
 export interface RuledCall {
@@ -39,6 +39,7 @@ export interface RuleSet {
 }
 
 const DYNAMIC: readonly ConditionVariable[] = ['args', 'taint', 'time'];
+const TOOL_VARIABLES: readonly ConditionVariable[] = ['tool', 'annotations', 'kind'];
 /** Steps of all rules on one call: about 0.2 s. A rule that has none left fails, which denies. */
 const MAX_STEPS_PER_CALL = 1_000_000;
 const NO_ARGUMENTS = {};
@@ -47,6 +48,10 @@ const NOTHING: RuleMatches = { decisions: [], shadow: [] };
 const looksAt = ({ condition }: LoadedPolicy, variable: ConditionVariable) =>
   condition?.variables.has(variable) === true;
 const isDynamic = (rule: LoadedPolicy) => DYNAMIC.some((variable) => looksAt(rule, variable));
+
+/** Tests whether a rule denies or asks by the facts of a tool, which a method of an extension does not have. */
+const isAboutTools = (rule: LoadedPolicy) =>
+  rule.effect !== 'allow' && TOOL_VARIABLES.some((variable) => looksAt(rule, variable));
 
 export const ruleLabel = (name: string): string => `policies: ${name}`;
 
@@ -82,11 +87,25 @@ export function ruleSet(
     return { decisions, shadow };
   }
 
+  /** Applies rules. To a method of an extension, also the rules that deny or ask about a known tool of its server. */
+  function withTools(rulesFor: RulesFor, call: RuledCall): RuleMatches {
+    const own = apply(rulesFor(call.target), call);
+    const { tools = [] } = call.target;
+    if (tools.length === 0 || !rules.some(isAboutTools)) return own;
+    const ofTools = tools.map((target) =>
+      apply(rulesFor(target).filter(isAboutTools), { ...call, target, kind: 'tool' }),
+    );
+    return {
+      decisions: [...own.decisions, ...ofTools.flatMap(({ decisions }) => decisions)],
+      shadow: [...own.shadow, ...ofTools.flatMap(({ shadow }) => shadow)],
+    };
+  }
+
   return {
     looksAtCaller: statics.some((rule) => rule.callers !== undefined || looksAt(rule, 'caller')),
     looksAtTaint: rules.some((rule) => looksAt(rule, 'taint')),
-    applyStatic: (call) => apply(staticFor(call.target), call),
-    applyDynamic: (call) => apply(dynamicFor(call.target), call),
+    applyStatic: (call) => withTools(staticFor, call),
+    applyDynamic: (call) => withTools(dynamicFor, call),
     dynamicFor: (target) => dynamicFor(target).map(({ name }) => ruleLabel(name)),
     verdicts(call) {
       const matching = new Set(allFor(call.target));

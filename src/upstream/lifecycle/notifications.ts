@@ -57,13 +57,13 @@ export function notifications(trouble: (thrown: unknown) => void = () => {}): No
 
 // Methods of MCP requests. A careless server would execute them without an id, and no stage would have checked them.
 const REQUESTS =
-  /^(?:initialize$|ping$|(?:completion|elicitation|logging|prompts|resources|roots|sampling|server|subscriptions|tasks|tools)\/)/;
+  /^(?:initialize$|ping$|(?:completion|elicitation|logging|prompts|resources|roots|sampling|server|skills|subscriptions|tasks|tools)\/)/;
 // Notifications that only Heddle sends: they cancel calls or report their progress.
 const RESERVED = new Set(['notifications/initialized', 'notifications/cancelled', 'notifications/progress']);
 
-/** Throws INPUT_INVALID for a method that a program may not send as a notification. */
-export function requireCustom(method: string): void {
-  if (method !== '' && !REQUESTS.test(method) && !RESERVED.has(method)) return;
+/** Throws INPUT_INVALID for a method that a program may not send as a notification. `isRequest` finds those of extensions. */
+export function requireCustom(method: string, isRequest: (method: string) => boolean): void {
+  if (method !== '' && !REQUESTS.test(method) && !RESERVED.has(method) && !isRequest(method)) return;
   throw new HeddleError('INPUT_INVALID', `${method || 'An empty name'} cannot be sent as a notification.`, {
     fix: 'Use `call` for tools; a notification of your own has a name that MCP does not use.',
   });
