@@ -3,6 +3,9 @@ import { isObject } from '../core/json.ts';
 import type { Features } from '../core/records/listing.ts';
 import type { ServerStatus } from '../core/records/server-status.ts';
 
+// Heddle has no `skills/list`, so it does not declare the extension.
+const UNSERVED = 'io.modelcontextprotocol/skills';
+
 type Feature = Exclude<keyof Features, 'extensions' | 'instructions'>;
 
 const NONE: Record<Feature, boolean> = { resources: false, subscribe: false, prompts: false, completions: false };
@@ -35,6 +38,7 @@ function merged(
   const found = new Map<string, JsonObject>();
   for (const server of servers) {
     for (const [id, settings] of Object.entries(extensionsOf(server) ?? {})) {
+      if (id === UNSERVED) continue;
       found.set(id, { ...settings, ...found.get(id) });
     }
   }

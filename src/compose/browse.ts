@@ -5,7 +5,7 @@ import { findIn } from '../catalog/find.ts';
 import type { ServerInstructions } from '../catalog/join-instructions.ts';
 import { type ListOptions, pageOf, startUnknownServers } from '../catalog/list.ts';
 import type { Resolve } from '../catalog/resolve.ts';
-import type { Caller, Target, TargetKind } from '../core/call.ts';
+import type { Caller, CatalogKind, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import type { ServerStatus } from '../core/records/server-status.ts';
 import type { Decide } from '../govern/decide.ts';
@@ -109,7 +109,7 @@ function instructionsFor(view: View, by: Caller, servers: readonly ServerStatus[
   return shown.map(({ status, text }) => ({ server: status.name, text }));
 }
 
-const KINDS: readonly TargetKind[] = ['tool', 'resource', 'template', 'prompt'];
+const KINDS: readonly CatalogKind[] = ['tool', 'resource', 'template', 'prompt'];
 
 const hasEntries = ({ tools = 0, resources = 0, templates = 0, prompts = 0 }: ServerStatus): boolean =>
   tools + resources + templates + prompts > 0;

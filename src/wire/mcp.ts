@@ -38,9 +38,6 @@ export const META = {
 /** The capability extension by which client or server declares that it supports tasks. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
-/** The extension of skills: `skills/list`, `skills/get` and `resources/directory/read`. */
-export const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills';
-
 // Error codes of JSON-RPC 2.0. -32000 is the first of its codes for server errors.
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;

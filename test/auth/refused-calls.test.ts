@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Caller, TargetKind } from '../../src/core/call.ts';
+import type { Caller, CatalogKind } from '../../src/core/call.ts';
 import type { Heddle } from '../../src/heddle.ts';
 import { verifies } from '../requirements.ts';
 import { temporaryFolder, temporaryHeddle } from '../temporary-heddle.ts';
@@ -19,7 +19,7 @@ async function opened(refuse: () => boolean) {
 }
 
 async function listed({ catalog, servers }: Heddle) {
-  const kinds: readonly TargetKind[] = ['tool', 'prompt', 'resource'];
+  const kinds: readonly CatalogKind[] = ['tool', 'prompt', 'resource'];
   const pages = await Promise.all(kinds.map((kind) => catalog.list(owner, { kind, server: 'up' })));
   const state = (await servers.list(owner)).find(({ name }) => name === 'up')?.state;
   return [state, ...pages.map(({ items }) => items.length)];

@@ -41,7 +41,7 @@ async function webhook() {
   const server = createHttpServer((_request, response) => response.writeHead(204).end()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/`, secret: 'matrix' };
+  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/`, secret: 'a secret of the matrix' };
 }
 
 /** The location of the store; SQLite in the home folder if undefined. */

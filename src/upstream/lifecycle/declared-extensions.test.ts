@@ -19,6 +19,17 @@ it('has the extensions of the last handshake, and before it those of an earlier 
   expect(extensions.declared()).toBeUndefined();
 });
 
+verifies(
+  'T13',
+  'has the extensions that the entry of the server names, before and after a handshake without them',
+  () => {
+    const extensions = declaredExtensions({ configured: ['com.example/maps'], remembered: undefined, tools: () => [] });
+    expect([extensions.has('com.example/maps'), extensions.declared()]).toEqual([true, undefined]);
+    extensions.take({ tools: {} });
+    expect(extensions.has('com.example/maps')).toBe(true);
+  },
+);
+
 verifies('T13', 'has MCP Apps if a tool has a view, of whichever list', () => {
   const hasUi = (tool: JsonObject) =>
     declaredExtensions({ remembered: undefined, tools: () => [[{ name: 'plain' }], [tool]] }).has(UI);

@@ -6,7 +6,7 @@ import { isObject } from '../../core/json.ts';
 export interface DeclaredExtensions {
   /** Returns the extensions of the last handshake, with their settings; undefined if there are none. */
   declared(): Extensions | undefined;
-  /** Tests whether the server has an extension: by its handshake, or MCP Apps by a tool with a view. */
+  /** Tests whether the server has an extension: by its handshake, its entry, or MCP Apps by a tool with a view. */
   has(id: string): boolean;
   /** Takes the server capabilities of a handshake. */
   take(capabilities: JsonObject): void;
@@ -15,13 +15,16 @@ export interface DeclaredExtensions {
 }
 
 export interface DeclaredExtensionsOptions {
+  /** The ids in `extensions` of the server's entry. */
+  readonly configured?: readonly string[] | undefined;
   /** The extensions of the last handshake before this process. */
   readonly remembered: Extensions | undefined;
   /** Returns the known lists of tools. */
   readonly tools: () => Iterable<readonly JsonObject[]>;
 }
 
-export function declaredExtensions({ remembered, tools }: DeclaredExtensionsOptions): DeclaredExtensions {
+export function declaredExtensions(options: DeclaredExtensionsOptions): DeclaredExtensions {
+  const { configured = [], remembered, tools } = options;
   let declared = remembered;
   let hasPrivateViews = false;
 
@@ -33,7 +36,10 @@ export function declaredExtensions({ remembered, tools }: DeclaredExtensionsOpti
 
   return {
     declared: () => declared,
-    has: (id) => (declared !== undefined && Object.hasOwn(declared, id)) || (id === UI_EXTENSION && hasViews()),
+    has: (id) =>
+      configured.includes(id) ||
+      (declared !== undefined && Object.hasOwn(declared, id)) ||
+      (id === UI_EXTENSION && hasViews()),
     take(capabilities) {
       declared = extensionsIn(capabilities);
     },

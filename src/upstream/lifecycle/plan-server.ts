@@ -68,6 +68,7 @@ export function planServer(config: ServerConfig, options: PlanOptions): ServerPl
       return timeoutMs();
     },
     protocol: entry?.protocol,
+    extensions: Object.keys(entry?.extensions ?? {}),
     ...(credential && { credential }),
     connect,
   };
@@ -221,6 +222,8 @@ export interface ServerPlan {
   readonly connectTimeoutMs: number;
   /** The only protocol version to speak, if its entry fixes one. */
   readonly protocol?: ProtocolVersion | undefined;
+  /** The ids in `extensions` of its entry. */
+  readonly extensions?: readonly string[];
   /** The credential of requests, by caller; absent if the transport has none. */
   readonly credential?: CredentialOf;
   /** Opens a connection; an error if the server cannot be connected. */

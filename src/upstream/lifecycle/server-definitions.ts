@@ -55,13 +55,12 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
   const era = eraCache(cached, clock);
   const newest = eraCache(cache.newest(plan), clock);
   const { succeed, ...failures } = listFailures();
-  let instructions = plan.credentials === 'user' ? undefined : (cached ?? cache.newest(plan))?.instructions;
+  const { instructions: earlier, extensions: remembered } = cached ?? cache.newest(plan) ?? {};
+  let instructions = plan.credentials === 'user' ? undefined : earlier;
   const extensions = declaredExtensions({
-    remembered: (cached ?? cache.newest(plan))?.extensions,
-    *tools() {
-      if (lists.tools) yield lists.tools;
-      yield* capabilityTools.all();
-    },
+    configured: plan.extensions,
+    remembered,
+    tools: () => [lists.tools ?? [], ...capabilityTools.all()],
   });
   let lists: Lists = plan.credentials === 'user' ? {} : (cache.lists(plan) ?? {});
 
