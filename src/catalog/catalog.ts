@@ -24,6 +24,10 @@ export interface Resources {
   meanings(uri: string): Iterable<readonly Target[]>;
   /** Returns the targets of a URI that templates match only if their simple variables may contain slashes. */
   meaningsWithSlashes(uri: string): Iterable<readonly Target[]>;
+  /** Tests whether a server lists a URI. */
+  lists(server: string, uri: string): boolean;
+  /** Returns the name under which clients see a URI that a server sends. Only `ui://` URIs may have another. */
+  nameOf(server: string, uri: string): string;
   /** Returns the templates with this text, else the resources with this URI. */
   named(text: string): readonly Target[];
 }

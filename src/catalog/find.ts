@@ -1,12 +1,18 @@
 import type { Call, Target } from '../core/call.ts';
 import { HeddleError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { isViewUri } from '../core/text/view-uri.ts';
 import { quoteName } from '../core/text/visible-text.ts';
 import type { Catalog, NameIndex, Resources } from './catalog.ts';
 import { catalogEntryOf } from './entries/entry.ts';
 import { ownUri } from './entries/own-uri.ts';
+import type { LiveCatalog } from './live-catalog.ts';
 
-type Wanted = Pick<Call, 'kind' | 'name'> & Partial<Pick<Call, 'input' | 'options'>>;
+type Wanted = Pick<Call, 'kind' | 'name'> &
+  Partial<Pick<Call, 'input' | 'options'>> & {
+    /** The resources with this name that results have linked, besides those of the catalog. */
+    readonly linked?: readonly Target[];
+  };
 type Visible = (target: Target) => boolean;
 
 /** Returns true if the call names its target by a URI. */
@@ -15,11 +21,20 @@ export const hasUri = ({ kind, input }: Wanted): boolean =>
 
 const refersToResource = (input: Call['input'] = {}) => isObject(input.ref) && input.ref.type === 'ref/resource';
 
+/** Adds the resources that results have linked to the caller, if the call names its target by a URI. */
+export const withLinked = <C extends Wanted & Pick<Call, 'caller'>>(
+  catalog: Pick<LiveCatalog, 'linked'>,
+  call: C,
+): C => (hasUri(call) ? { ...call, linked: catalog.linked(call) } : call);
+
 /** Returns the index of a kind of entries. A completion without a resource reference is for a prompt. */
 export const nameIndexOf = (catalog: Catalog, { kind }: Wanted): NameIndex =>
   kind === 'tool' ? catalog : catalog.prompts;
 
-/** Finds the target of a call among the entries that its caller may see. Throws NAME_AMBIGUOUS. */
+/**
+ * Finds the target of a call among the entries that its caller may see, and the resources that results have linked.
+ * Throws NAME_AMBIGUOUS.
+ */
 export const findIn = (catalog: Catalog, wanted: Wanted, visible: Visible): Target | undefined =>
   finderOf(catalog, wanted)(visible);
 
@@ -70,7 +85,7 @@ const onlyOne = <T>(found: readonly T[]): T | undefined => (found.length === 1 ?
 
 /**
  * Finds the server that lists a URI, else one whose template matches. Simple variables match slashes only if no template
- * matches otherwise. With several servers it throws NAME_AMBIGUOUS. Each template is matched once for all searches.
+ * matches otherwise. A link of another server is as good as a template. With several servers it throws NAME_AMBIGUOUS. Each template is matched once for all searches.
  */
 function resourceFinder(resources: Resources, wanted: Wanted): Find {
   const [listed = [], ...made] = resources.meanings(wanted.name);
@@ -81,16 +96,21 @@ function resourceFinder(resources: Resources, wanted: Wanted): Find {
   };
   return (visible) => {
     const isUsable = (target: Target) => target.invalid === undefined && visible(target);
+    const linked = (wanted.linked ?? []).filter(isUsable);
     const seen = listed.filter(isUsable);
-    if (seen.length > 0) return theOne(wanted, seen);
-    const firstOfEach = (groups: readonly (readonly Target[])[]) => {
-      const byServer = new Map<string, Target>();
-      for (const target of groups.flat().filter(isUsable))
-        if (!byServer.has(target.servers[0])) byServer.set(target.servers[0], target);
-      return theOne(wanted, [...byServer.values()]);
-    };
-    return firstOfEach(made) ?? firstOfEach(withSlashes());
+    // The URI of a view that a server lists is not that of a link, unless the server came later.
+    if (seen.length > 0) return theOne(wanted, isViewUri(wanted.name) ? firstOfEach([...seen, ...linked]) : seen);
+    const matched = made.flat().filter(isUsable);
+    const all = matched.length > 0 ? matched : withSlashes().flat().filter(isUsable);
+    return theOne(wanted, firstOfEach([...all, ...linked]));
   };
+}
+
+/** Returns the first target of each server. */
+function firstOfEach(targets: readonly Target[]): readonly Target[] {
+  const byServer = new Map<string, Target>();
+  for (const target of targets) if (!byServer.has(target.servers[0])) byServer.set(target.servers[0], target);
+  return [...byServer.values()];
 }
 
 /** Returns the only target, or that of the preferred server. Throws NAME_AMBIGUOUS otherwise. */

@@ -13,6 +13,8 @@ import { EntryLists } from './entries/entry-lists.ts';
 import type { Owner } from './entries/facts.ts';
 import { type PrivateViews, privateViews } from './entries/private-views.ts';
 import { ServerLists } from './entries/server-lists.ts';
+import { type LiveLinks, liveLinks } from './views/live-links.ts';
+import type { ViewNames } from './views/view-names.ts';
 
 /** The lists of a server, each item exactly as the server sent it. */
 export type Definitions = { readonly server: string; readonly tools: readonly JsonObject[] } & Lists;
@@ -51,7 +53,7 @@ export interface Audience {
   readonly user?: PrivateUser;
 }
 
-export interface LiveCatalog {
+export interface LiveCatalog extends Pick<LiveLinks, 'linked' | 'nameLink'> {
   /** The catalog of a caller: with the lists of their private connections in place of the shared ones. */
   current(caller?: Caller): Catalog;
   /** The lists of private connections, which are for their users alone. */
@@ -81,23 +83,18 @@ const signature = (entry: ServerEntry | undefined) => entry && listSignatureOf(e
 
 /** Holds the current catalog and replaces it when a list or an entry of a server changes. */
 export function liveCatalog({ remembered, capabilityTools = [], onChange, ...first }: CatalogOptions): LiveCatalog {
-  const [lists, entries] = [new ServerLists(), new EntryLists()];
   let { owners } = first;
+  const ownerOf = (server: string) => owners.get(server);
+  const [lists, entries] = [new ServerLists(), new EntryLists({ ownerOf })];
   const views = privateViews({
     parts: entries,
-    ownerOf: (server) => owners.get(server),
+    ownerOf,
     shared: (server, kind, capabilitySet) => lists.itemsFor(server, kind, capabilitySet),
     onChange: (kind, user) => onChange(CHANGED_LIST_OF[kind], { user }),
   });
+  const links = liveLinks({ ownerOf, catalogOf: views.of });
 
-  /** Rebuilds the entries that only some capability sets see. It needs the shared tool list to be known. */
-  function rebuildCapabilityEntries(server: string): void {
-    const byCapability = lists.byCapability(server);
-    const owner = owners.get(server);
-    if (byCapability.size === 0 || !owner || !lists.has(server, 'tools')) return;
-    const shared = lists.items(server, 'tools');
-    entries.putCapabilityEntries(server, capabilityEntries(server, { shared, byCapability }, owner));
-  }
+  const rebuildCapabilityEntries = (server: string) => rebuildEntries(server, { lists, entries }, ownerOf(server));
 
   function takeCapabilityTools({ server, capabilitySet, tools }: CapabilityToolList): void {
     lists.putCapabilityTools(server, capabilitySet, tools);
@@ -115,7 +112,7 @@ export function liveCatalog({ remembered, capabilityTools = [], onChange, ...fir
   function renew(server: string, before: Owner | undefined): void {
     const owner = owners.get(server);
     if (!owner || signature(owner.entry) !== signature(before?.entry)) {
-      for (const known of [lists, entries, views]) known.forget(server);
+      for (const known of [lists, entries, views, links]) known.forget(server);
     } else if (!isDeepStrictEqual(owner, before)) {
       for (const [kind, items] of lists.of(server)) entries.put(server, { kind, items, owner });
       rebuildCapabilityEntries(server);
@@ -129,14 +126,17 @@ export function liveCatalog({ remembered, capabilityTools = [], onChange, ...fir
 
   for (const listed of capabilityTools) takeCapabilityTools(listed);
   return {
+    linked: links.linked,
+    nameLink: links.nameLink,
     current: (caller) => (caller ? views.of(caller) : entries.catalog()),
     privately: views,
     knows: (server) => lists.has(server, 'tools'),
     update(server, items, kind = 'tools') {
-      const had = lists.items(server, kind).length;
+      const [had, before] = [lists.items(server, kind).length, entries.viewNames()];
       if (!take(server, kind, items)) return;
       // An empty list of another kind that stays empty is not a change.
-      if (kind === 'tools' || had > 0 || items.length > 0) onChange(CHANGED_LIST_OF[kind]);
+      if (kind !== 'tools' && had + items.length === 0) return;
+      for (const list of changedLists(kind, before, entries.viewNames())) onChange(list);
     },
     updateCapabilityTools(listed) {
       const { server, capabilitySet } = listed;
@@ -149,8 +149,27 @@ export function liveCatalog({ remembered, capabilityTools = [], onChange, ...fir
       const before = owners;
       const had = entries.lists();
       owners = next;
+      entries.serversChanged();
       for (const server of new Set([...lists.servers(), ...views.servers()])) renew(server, before.get(server));
       for (const list of new Set<ChangedList>(['tools', ...had, ...entries.lists()])) onChange(list);
     },
   };
 }
+
+/** Rebuilds the entries that only some capability sets see. It needs the shared tool list to be known. */
+function rebuildEntries(
+  server: string,
+  { lists, entries }: { readonly lists: ServerLists; readonly entries: EntryLists },
+  owner: Owner | undefined,
+): void {
+  const byCapability = lists.byCapability(server);
+  if (byCapability.size === 0 || !owner || !lists.has(server, 'tools')) return;
+  const shared = lists.items(server, 'tools');
+  entries.putCapabilityEntries(server, capabilityEntries(server, { shared, byCapability }, owner));
+}
+
+/** Returns the lists that a change of one list of a server changes: with the names of views, the other list too. */
+const changedLists = (kind: ListKind, before: ViewNames, after: ViewNames): readonly ChangedList[] =>
+  before.key === after.key ? [CHANGED_LIST_OF[kind]] : [...new Set([CHANGED_LIST_OF[kind], ...VIEW_LISTS])];
+
+const VIEW_LISTS = ['tools', 'resources'] as const;

@@ -7,7 +7,7 @@ import { quoteName } from '../core/text/visible-text.ts';
 import type { Servers } from '../upstream/servers.ts';
 import { serverAndUri } from './entries/own-uri.ts';
 import { isSignInTool } from './entries/sign-in-tool.ts';
-import { findIn, hasUri, nameIndexOf } from './find.ts';
+import { findIn, hasUri, nameIndexOf, withLinked } from './find.ts';
 import type { LiveCatalog } from './live-catalog.ts';
 
 export interface ResolveOptions {
@@ -30,7 +30,8 @@ export type Resolve = (call: Wanted) => Target | Promise<Target>;
  */
 export function resolver(options: ResolveOptions): Resolve {
   const { catalog, servers, visible, serverVisible } = options;
-  const find = (call: Wanted) => findIn(catalog.current(call.caller), call, (target) => visible(call.caller, target));
+  const find = (call: Wanted) =>
+    findIn(catalog.current(call.caller), withLinked(catalog, call), (target) => visible(call.caller, target));
 
   /** Starts the servers that may have the target. Returns the error if that failed. */
   async function start(call: Wanted, known: Target | undefined): Promise<unknown> {

@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { findMethod } from '../catalog/extensions/find-method.ts';
 import { extensionResolver } from '../catalog/extensions/resolve-extension.ts';
+import { withLinked } from '../catalog/find.ts';
 import { startUnknownServers } from '../catalog/list.ts';
 import { readStages } from '../catalog/reads/read-stages.ts';
 import { resolver, withTarget } from '../catalog/resolve.ts';
@@ -129,7 +130,8 @@ function stagesOf(parts: RunningParts, { view, decide, rates, approvals }: Stage
   return stages({
     audit: store.audit,
     traces: store.traces,
-    subject: (call) => subjectIn(catalog.current(call.caller), call, { active, visible: view.visible }),
+    subject: (call) =>
+      subjectIn(catalog.current(call.caller), withLinked(catalog, call), { active, visible: view.visible }),
     decide,
     rates,
     budgets: budgetsOf(parts),

@@ -171,6 +171,12 @@ export interface Target {
   readonly flags: readonly string[];
   /** The client capability sets that may see this tool, as `capabilitiesKey` numbers; absent means all. */
   readonly onlyFor?: ReadonlySet<number>;
+  /** The extension that a client has to declare to see this tool. */
+  readonly extension?: string;
+  /** By `ui://` URI in the definition of a tool: the name under which clients see it, if that is another. */
+  readonly viewNames?: ReadonlyMap<string, string>;
+  /** For a resource that its server does not list: the tools that name it. A caller sees it with one of them. */
+  readonly namedBy?: readonly Target[];
   /** The reason why it cannot be called. Such a tool is shown to users, and is not listed to clients. */
   readonly invalid?: string | undefined;
   /** For a method of an extension: the known tools of its server. A rule that denies or asks about one holds for it, too. */

@@ -84,6 +84,16 @@ const NOT_SHOWN: Decision = {
   rule: 'capabilities',
   reason: 'Its server lists it only to clients with other capabilities.',
 };
+const FOR_APPS: Decision = {
+  effect: 'deny',
+  rule: 'capabilities',
+  reason: 'Its server has it for views of MCP Apps alone, and the client declares no such extension.',
+};
+const NOT_NAMED: Decision = {
+  effect: 'deny',
+  rule: 'capabilities',
+  reason: 'Its server does not list it, and no tool that the caller sees names it.',
+};
 const NO_PROFILE: Decision = { effect: 'deny', rule: 'profiles', reason: 'There is no such profile.' };
 const MAX_CALLERS = 1000;
 
@@ -96,12 +106,18 @@ export function decider(policy: Policy, clock: Clock = Date.now): Decide {
   const withoutProfile = within();
   const profiles = [...(policy.profiles ?? [])].map(([name, profile]) => [name, within({ name, profile })] as const);
   const byProfile = new Map(profiles);
-  return function decide(caller, target, sent) {
+  const isCallable = (caller: Caller, target: Target) =>
+    target.invalid === undefined && decide(caller, target).effect !== 'deny';
+  return decide;
+
+  function decide(caller: Caller, target: Target, sent?: Sent): Decision {
     const { profile, capabilities } = caller;
     if (target.onlyFor && !target.onlyFor.has(capabilitiesKey(capabilities))) return NOT_SHOWN;
+    if (target.extension !== undefined && !capabilities?.extensions?.[target.extension]) return FOR_APPS;
+    if (target.namedBy && !target.namedBy.some((one) => isCallable(caller, one))) return NOT_NAMED;
     if (profile === undefined) return withoutProfile(caller, target, sent);
     return byProfile.get(profile)?.(caller, target, sent) ?? NO_PROFILE;
-  };
+  }
 }
 
 /** Decides by the strictestDecision rule that matches, and by the mode if none does. The static half is cached per target. */

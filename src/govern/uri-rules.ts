@@ -67,12 +67,19 @@ function foldedNamesOf(target: Target, server: string): FoldedNames {
   const [scheme = ''] = /^[^:/?#]*:/.exec(forms[0] ?? '') ?? [];
   const prefixes = prefixesOf(server);
   const found = {
-    names: prefixes.flatMap((prefix) => forms.map((form) => foldUri(`${prefix}${form}`))),
+    names: [
+      ...prefixes.flatMap((prefix) => forms.map((form) => foldUri(`${prefix}${form}`))),
+      ...viewNames(forms, server),
+    ],
     starts: isAmbiguous(target) ? prefixes.map((prefix) => foldUri(`${prefix}${scheme}`)) : [],
   };
   foldedNames.set(target, byServer.set(server, found));
   return found;
 }
+
+/** Returns the folded names that `ui://` URIs have if several servers have them. */
+const viewNames = (forms: readonly string[], server: string): readonly string[] =>
+  forms.flatMap((form) => (form.startsWith('ui:/') ? foldUri(`ui://${server}/${form.slice('ui:/'.length)}`) : []));
 
 /** Returns true if a pattern includes an ambiguous URI knowingly: it is that URI, or covers all of the server. */
 export function includesAmbiguous(pattern: string, { servers }: Target): boolean {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { liveCatalog } from '../../src/catalog/live-catalog.ts';
 import { readStages } from '../../src/catalog/reads/read-stages.ts';
 import { decides, noApprovals } from '../../src/govern/fixtures.ts';
 import { rates } from '../../src/govern/rate-limit.ts';
@@ -31,7 +32,8 @@ verifies('G1', 'every call passes these stages in this order', async () => {
   const store = await openStore({ location: ':memory:' });
   const unlimited = rates(() => ({ servers: new Map(), perCaller: undefined }));
   const servers = { cacheable: () => undefined } as unknown as Servers;
-  const reads = readStages({ servers, notifications: notifications(), visible: () => true });
+  const catalog = liveCatalog({ owners: new Map(), remembered: [], onChange: () => {} });
+  const reads = readStages({ catalog, servers, notifications: notifications(), visible: () => true });
   const parts = { audit: store.audit, traces: store.traces, decide: decides(), rates: unlimited, reads };
   const order = stages({ ...parts, approvals: noApprovals });
   expect(stageNames(order)).toEqual(PINNED);

@@ -1,7 +1,9 @@
 import type { Target } from '../../core/call.ts';
 import type { Catalog, NameIndex, Resources } from '../catalog.ts';
+import { viewUrisOf } from '../views/tool-views.ts';
+import { NO_VIEWS, type ViewNames } from '../views/view-names.ts';
 import { isUnprintable } from './confusable.ts';
-import { type CatalogEntry, catalogEntryOf, spelled } from './entry.ts';
+import { type CatalogEntry, catalogEntryOf, shownServer, spelled } from './entry.ts';
 import { flagsOf } from './look-alikes.ts';
 import { nameAll } from './naming.ts';
 import { poolEntries } from './pool-entries.ts';
@@ -39,23 +41,32 @@ export interface Tools extends NameIndex {
   readonly problems: readonly string[];
 }
 
-export function buildTools(parts: readonly ServerTools[], byCapability: readonly CatalogEntry[]): Tools {
+export function buildTools(
+  parts: readonly ServerTools[],
+  byCapability: readonly CatalogEntry[],
+  names: ViewNames = NO_VIEWS,
+): Tools {
   const ordered = [...parts].sort((a, b) => (a.server < b.server ? -1 : 1));
   const pools = poolEntries(ordered);
   const entries = [...ordered.flatMap((part) => part.entries), ...pools.entries];
   return {
-    ...buildNameIndex(entries, byCapability),
+    ...buildNameIndex(entries, byCapability, names),
     problems: [...ordered.flatMap((part) => part.problems), ...pools.problems],
   };
 }
 
 /** Names every entry. The names of shared entries do not depend on `others`, which only some clients see. */
-export function buildNameIndex(entries: readonly CatalogEntry[], others: readonly CatalogEntry[] = []): NameIndex {
+export function buildNameIndex(
+  entries: readonly CatalogEntry[],
+  others: readonly CatalogEntry[] = [],
+  views: ViewNames = NO_VIEWS,
+): NameIndex {
   const named = nameAll(entries, spelled);
   const flags = flagsOf(named);
   const byName = new Map<string, Target>();
-  for (const [name, entry] of named) byName.set(name, entry.as(name, flags.get(entry) ?? []));
-  for (const [name, target] of nameOthers(named, others)) byName.set(name, target);
+  for (const [name, entry] of named)
+    byName.set(name, entry.as(name, flags.get(entry) ?? [], viewNamesOf(entry, views)));
+  for (const [name, target] of nameOthers(named, others, views)) byName.set(name, target);
   const targets = [...byName.values()].sort((a, b) => (a.publicName < b.publicName ? -1 : 1));
 
   let written: ReadonlyMap<string, readonly Target[]> | undefined;
@@ -86,6 +97,7 @@ export function buildNameIndex(entries: readonly CatalogEntry[], others: readonl
 function nameOthers(
   named: ReadonlyMap<string, CatalogEntry>,
   others: readonly CatalogEntry[],
+  views: ViewNames,
 ): readonly (readonly [string, Target])[] {
   if (others.length === 0) return [];
   const free = (entry: CatalogEntry, level: number): string => {
@@ -97,7 +109,16 @@ function nameOthers(
   };
   const more = nameAll(others, free);
   const flags = flagsOf(new Map([...named, ...more]));
-  return [...more].map(([name, entry]) => [name, entry.as(name, flags.get(entry) ?? [])]);
+  return [...more].map(([name, entry]) => [name, entry.as(name, flags.get(entry) ?? [], viewNamesOf(entry, views))]);
+}
+
+/** Returns the names of the views of a tool that clients see under another name than its server's. */
+function viewNamesOf(entry: CatalogEntry, views: ViewNames): ReadonlyMap<string, string> | undefined {
+  const uris = viewUrisOf(entry.tool.definition);
+  if (uris.length === 0) return undefined;
+  const server = shownServer(entry);
+  const others = uris.map((uri) => [uri, views.nameOf(server, uri)] as const).filter(([uri, name]) => uri !== name);
+  return others.length > 0 ? new Map(others) : undefined;
 }
 
 /** Indexes targets by `server.tool` and by the bare tool name. */

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { UI_EXTENSION } from '../../core/call/extensions.ts';
 import type { Facts, RateLimit } from '../../core/call/facts.ts';
 import type { Equivalent, JsonObject, Target } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { uncheckedPatterns } from '../../schema/safe-pattern.ts';
+import { isForAppsOnly } from '../views/tool-views.ts';
 import { checkPrompt, checkTool } from './check-definition.ts';
 import { isUnprintable, skeleton } from './confusable.ts';
 import { distinctName, publicName } from './naming.ts';
@@ -48,8 +50,8 @@ export interface CatalogEntry {
   readonly written: string;
   /** The skeletons of its names, for finding look-alikes. */
   readonly looks: readonly string[];
-  /** Returns the target. It is the same object for the same name and flags, so that caches keyed by it stay valid. */
-  as(name: string, flags: readonly string[]): Target;
+  /** Returns the target. It is the same object for the same name, flags and views, so that caches keyed by it stay valid. */
+  as(name: string, flags: readonly string[], viewNames?: ReadonlyMap<string, string>): Target;
 }
 
 const contradictory = (kind: string) => `its server lists more than one ${kind} of this name, and they differ`;
@@ -71,10 +73,11 @@ export function makeEntry({ group, servers, tool }: Pick<CatalogEntry, 'group' |
     name,
     written: `${group}.${tool.shownAs}`,
     looks: looksOf(plain, name),
-    as(publicName, found) {
+    as(publicName, found, viewNames) {
       const flags = found.length === 0 ? always : [...always, ...found];
-      if (last?.publicName === publicName && isSame(last.flags, flags)) return last;
-      last = toTarget({ entry, publicName, flags, facets });
+      const isCurrent = last?.publicName === publicName && isSame(last.flags, flags);
+      if (last && isCurrent && isSameMap(last.viewNames, viewNames)) return last;
+      last = toTarget({ entry, publicName, flags, facets, viewNames });
       entries.set(last, entry);
       return last;
     },
@@ -91,6 +94,14 @@ function looksOf(plain: string, name: string): readonly string[] {
 
 const isSame = (some: readonly string[], others: readonly string[]) =>
   some === others || (some.length === others.length && some.every((flag, index) => flag === others[index]));
+
+const isSameMap = (one: ReadonlyMap<string, string> | undefined, other: ReadonlyMap<string, string> | undefined) =>
+  one === other || isSame([...(one ?? [])].flat(), [...(other ?? [])].flat());
+
+/** Returns the server whose definition an entry shows. A pool shows that of one of its servers. */
+export function shownServer({ servers, tool: { definition, definitions = [] } }: CatalogEntry): string {
+  return servers[definitions.indexOf(definition)] ?? servers[0];
+}
 
 /** Returns the entry that a target was made from. */
 export const catalogEntryOf = (target: Target): CatalogEntry => entries.get(target) as CatalogEntry;
@@ -141,9 +152,11 @@ interface TargetOptions {
   readonly publicName: string;
   readonly flags: readonly string[];
   readonly facets: Facets;
+  readonly viewNames: ReadonlyMap<string, string> | undefined;
 }
 
-function toTarget({ entry: { group, servers, tool }, publicName, flags, facets }: TargetOptions): Target {
+function toTarget({ entry: { group, servers, tool }, publicName, flags, facets, viewNames }: TargetOptions): Target {
+  const isForApps = tool.kind === 'tool' && [tool.definition, ...(tool.definitions ?? [])].some(isForAppsOnly);
   return {
     kind: tool.kind,
     publicName,
@@ -157,6 +170,8 @@ function toTarget({ entry: { group, servers, tool }, publicName, flags, facets }
     ...(tool.equivalents && { equivalents: tool.equivalents }),
     ...(tool.onlyFor && { onlyFor: tool.onlyFor }),
     ...(tool.rateLimits && { rateLimits: tool.rateLimits }),
+    ...(isForApps && { extension: UI_EXTENSION }),
+    ...(viewNames && { viewNames }),
     get digest() {
       return facets.digest();
     },

@@ -3,7 +3,8 @@ import { describe, expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import type { JsonObject, Target } from '../../core/call.ts';
 import type { Resources } from '../catalog.ts';
-import { buildResources, serverResourcesOf } from './resources.ts';
+import { buildResources } from './resources.ts';
+import { serverResourcesOf } from './server-resources.ts';
 
 const NO_ENTRY = { entry: undefined, builtin: false };
 const at = (uri: string, more: JsonObject = {}): JsonObject => ({ uri, name: uri, ...more });

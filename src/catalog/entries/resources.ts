@@ -1,175 +1,38 @@
-import { createHash } from 'node:crypto';
-import type { JsonObject, Target } from '../../core/call.ts';
-import { canonicalJson } from '../../core/json.ts';
-import { isOrAre } from '../../core/text/counted.ts';
-import { bySpecificity, parseUriTemplate, type UriTemplate } from '../../core/text/uri-template.ts';
+import type { Target } from '../../core/call.ts';
+import { bySpecificity, type UriTemplate } from '../../core/text/uri-template.ts';
+import { isViewUri } from '../../core/text/view-uri.ts';
 import type { Resources } from '../catalog.ts';
-import { isUnprintable } from './confusable.ts';
-import { type Owner, readingFacts } from './facts.ts';
-import { limitList } from './limit-list.ts';
+import { nameViews, type ViewNames } from '../views/view-names.ts';
 import { ownUri, serverAndUri } from './own-uri.ts';
-import { oneOf } from './server-tools.ts';
+import { MAX_URI_CHARS, type ResourceEntry, type ServerResources, withDigest } from './server-resources.ts';
 
-/** A resource or template of one server. The entry and its target are kept until the server changes them. */
-export interface ResourceEntry {
-  readonly server: string;
-  /** The URI or URI template as the server sent it. */
-  readonly text: string;
-  readonly template: UriTemplate | undefined;
-  /** Returns the target, the same object for the same name. */
-  as(publicName: string): Target;
-}
-
-/** The resources, or the templates, of one server. */
-export interface ServerResources {
-  readonly kind: 'resource' | 'template';
-  readonly server: string;
-  readonly entries: readonly ResourceEntry[];
-  readonly problems: readonly string[];
-  /** Returns a target for a URI that the server does not list. */
-  unlisted(uri: string, publicName: string): Target;
-}
-
-/** The longest URI that is accepted. */
-export const MAX_URI_CHARS = 8192;
-// Each template may have to be tried for an unlisted URI.
-const MAX_TEMPLATES = 500;
-const MAX_VARIABLES = 500;
-const UNPRINTABLE: readonly string[] = ['unprintable'];
-const NO_FLAGS: readonly string[] = [];
-
-export interface Listed {
-  readonly kind: ServerResources['kind'];
-  readonly server: string;
-  readonly definitions: readonly JsonObject[];
-}
-
-/** Builds the resources or templates of one server's list. */
-export function serverResourcesOf({ kind, server, definitions }: Listed, owner: Owner): ServerResources {
-  const facts = readingFacts(owner);
-  const key = kind === 'template' ? 'uriTemplate' : 'uri';
-  const byText = Map.groupBy(definitions, (one) => String(one[key]));
-  const limit = kind === 'template' ? { what: 'templates', max: MAX_TEMPLATES } : { what: 'resources' };
-  const { items, problems } = limitList(byText, { server, ...limit });
-  const make = (made: Pick<Target, 'kind' | 'publicName' | 'name' | 'definition' | 'invalid'>) =>
-    toTarget({ ...made, servers: [server], facts, flags: isUnprintable(made.name) ? UNPRINTABLE : NO_FLAGS });
-
-  const all = items.map(([text, same]): ResourceEntry => {
-    const [definition] = oneOf(same);
-    const template = kind === 'template' ? parseUriTemplate(text) : undefined;
-    const invalid = findProblem(kind, text, template);
-    let last: Target | undefined;
-    return {
-      server,
-      text,
-      template,
-      as(publicName) {
-        if (last?.publicName !== publicName) last = make({ kind, publicName, name: text, definition, invalid });
-        return last;
-      },
-    };
-  });
-  const entries = kind === 'template' ? withinVariableLimit(all) : all;
-  const left = all.length - entries.length;
-  const tooMuch = `${server} lists templates with more than ${MAX_VARIABLES} variables; the last ${left} ${isOrAre(left)} not used.`;
-  return {
-    kind,
-    server,
-    entries,
-    problems: left > 0 ? [...problems, tooMuch] : problems,
-    unlisted: (uri, publicName) =>
-      make({ kind: 'resource', publicName, name: uri, definition: { uri, name: uri }, invalid: undefined }),
-  };
-}
-
-/** Returns the first templates by text that have at most 500 variables together, since each is tried for an unlisted URI. */
-function withinVariableLimit(all: readonly ResourceEntry[]): readonly ResourceEntry[] {
-  let variables = 0;
-  const ordered = [...all].sort((a, b) => (a.text < b.text ? -1 : 1));
-  const end = ordered.findIndex(({ template }) => {
-    variables += template?.variables ?? 0;
-    return variables > MAX_VARIABLES;
-  });
-  return end === -1 ? all : ordered.slice(0, end);
-}
-
-function findProblem(
-  kind: ServerResources['kind'],
-  text: string,
-  template: UriTemplate | undefined,
-): string | undefined {
-  if (text === '') return 'it has no URI';
-  if (text.length > MAX_URI_CHARS) return `its URI is longer than ${MAX_URI_CHARS} characters`;
-  return kind === 'template' && !template ? 'its template cannot be read' : undefined;
-}
-
-function toTarget(target: Omit<Target, 'digest'>): Target {
-  let digest: string | undefined;
-  return {
-    ...target,
-    get digest() {
-      digest ??= createHash('sha256').update(canonicalJson(target.definition)).digest('hex');
-      return digest;
-    },
-  };
+/** The `ui://` URIs of all servers: their names, and the targets of those that no server lists. */
+export interface Views {
+  readonly names: ViewNames;
+  readonly unlisted: readonly Target[];
 }
 
 /**
  * Merges the lists of all servers. A URI of one server keeps its name. A URI of several servers is named
- * `heddle://<server>/<uri>`.
+ * `heddle://<server>/<uri>`, or `ui://<server>/…` if it begins with `ui://`.
  */
-export function buildResources(lists: readonly ServerResources[]): Resources {
-  const resources = nameApart(lists.filter(({ kind }) => kind === 'resource'));
-  const templates = nameApart(lists.filter(({ kind }) => kind === 'template'));
-  const readable = templates.all.filter(({ entry }) => entry.template !== undefined).sort(bySpecificityAndServer);
-  const matching = [...Map.groupBy(readable, ({ entry }) => entry.text).values()];
-
-  function* meanings(uri: string): Generator<readonly Target[]> {
-    const own = serverAndUri(uri);
-    if ((own?.uri ?? uri).length > MAX_URI_CHARS) return;
-    if (own) yield* meaningsAt(own.server, own.uri, uri);
-    else {
-      yield resources.at(uri).map(({ target }) => target);
-      yield* made(uri, uri, { matching });
-    }
-  }
-
-  function* meaningsAt(server: string, uri: string, publicName: string): Generator<readonly Target[]> {
-    const here = ({ entry }: Named) => entry.server === server;
-    yield resources
-      .at(uri)
-      .filter(here)
-      .map(({ target }) => target);
-    yield* made(uri, publicName, { matching: matching.map((same) => same.filter(here)) });
-    // Servers need not list all resources. A URI that names its server is read there even if it is unlisted.
-    const list = lists.find((one) => one.server === server && one.entries.length > 0);
-    if (list) yield [list.unlisted(uri, publicName)];
-  }
-
+export function buildResources(lists: readonly ServerResources[], views: Partial<Views> = {}): Resources {
+  const { names = nameViews(lists, () => false), unlisted = [] } = views;
+  const ofKind = (wanted: ServerResources['kind']) => lists.filter(({ kind }) => kind === wanted);
+  const resources = nameApart(ofKind('resource'), names);
+  const templates = nameApart(ofKind('template'), names);
   return {
     targets: resources.all.map(({ target }) => target).sort(byName),
     templates: templates.all.map(({ target }) => target).sort(byName),
     problems: lists.flatMap(({ problems }) => problems),
-    meanings,
-    *meaningsWithSlashes(uri) {
-      if (uri.length > MAX_URI_CHARS || serverAndUri(uri)) return; // A server that the URI names is asked anyway.
-      yield* made(uri, uri, { matching, match: 'matchesWithSlashes' });
-    },
-    named(text) {
-      const { server, uri } = serverAndUri(text) ?? { server: undefined, uri: text };
-      const found = templates.at(uri).length > 0 ? templates.at(uri) : resources.at(uri);
-      return found.flatMap(({ entry, target }) => (server === undefined || entry.server === server ? target : []));
-    },
+    lists: (server, uri) => resources.at(uri).some(({ entry }) => entry.server === server),
+    nameOf: (server, uri) => (isViewUri(uri) ? names.nameOf(server, uri) : uri),
+    ...meaningsOf({ lists, resources, templates, views: { names, unlisted } }),
   };
 }
 
-interface Named {
-  readonly entry: ResourceEntry;
-  readonly target: Target;
-}
-
 /** Names the entries. Those with the same text get their server's name in the URI. */
-function nameApart(lists: readonly ServerResources[]): { all: Named[]; at(text: string): readonly Named[] } {
+function nameApart(lists: readonly ServerResources[], views: ViewNames): NamedEntries {
   const byText = Map.groupBy(
     lists.flatMap(({ entries }) => entries),
     ({ text }) => text,
@@ -178,12 +41,109 @@ function nameApart(lists: readonly ServerResources[]): { all: Named[]; at(text: 
   for (const [text, same] of byText) {
     // A URI that begins with heddle:// could imitate that of another server.
     const apart = same.length > 1 || serverAndUri(text) !== undefined;
+    const nameAt = (server: string) => (apart ? ownUri(server, text) : text);
+    const nameOf = isViewUri(text) ? (server: string) => views.nameOf(server, text) : nameAt;
     named.set(
       text,
-      same.map((entry) => ({ entry, target: entry.as(apart ? ownUri(entry.server, text) : text) })),
+      same.map((entry) => ({ entry, target: entry.as(nameOf(entry.server)) })),
     );
   }
   return { all: [...named.values()].flat(), at: (text) => named.get(text) ?? [] };
+}
+
+const byName = (a: Target, b: Target) => (a.publicName < b.publicName ? -1 : 1);
+
+/** An entry and its target under its public name. */
+interface Named {
+  readonly entry: ResourceEntry;
+  readonly target: Target;
+}
+
+/** The named resources, or templates, of all servers. */
+interface NamedEntries {
+  readonly all: readonly Named[];
+  /** Returns the entries with this text. */
+  at(text: string): readonly Named[];
+}
+
+interface MeaningsOptions {
+  readonly lists: readonly ServerResources[];
+  readonly resources: NamedEntries;
+  readonly templates: NamedEntries;
+  readonly views: Views;
+}
+
+type Meanings = Pick<Resources, 'meanings' | 'meaningsWithSlashes' | 'named'>;
+type Split = NonNullable<ReturnType<ViewNames['split']>>;
+
+/** Builds the lookups by URI. */
+function meaningsOf({ lists, resources, templates, views: { names, unlisted } }: MeaningsOptions): Meanings {
+  const readable = templates.all.filter(({ entry }) => entry.template !== undefined).sort(bySpecificityAndServer);
+  const matching = [...Map.groupBy(readable, ({ entry }) => entry.text).values()];
+  const namedByTools = Map.groupBy(unlisted, ({ name }) => name);
+
+  /** Returns the targets with a URI of their servers: those that servers list, and those that tools name. */
+  function at(uri: string): readonly Target[] {
+    const listed = resources.at(uri).map(({ target }) => target);
+    const named = namedByTools.get(uri);
+    return named ? [...listed, ...named] : listed;
+  }
+
+  const isAt = (server: string) => (target: Target) => target.servers[0] === server;
+  const matchingAt = (server: string) => matching.map((same) => same.filter(({ entry }) => entry.server === server));
+
+  function* meanings(uri: string): Generator<readonly Target[]> {
+    const own = serverAndUri(uri);
+    if ((own?.uri ?? uri).length > MAX_URI_CHARS) return;
+    const view = names.split(uri);
+    if (own) yield* meaningsAt(own.server, own.uri, uri);
+    else if (view) yield* meaningsOfView(uri, view);
+    else {
+      yield at(uri);
+      yield* made(uri, uri, { matching });
+    }
+  }
+
+  function* meaningsAt(server: string, uri: string, publicName: string): Generator<readonly Target[]> {
+    const found = at(uri).filter(isAt(server));
+    yield found;
+    yield* made(uri, publicName, { matching: matchingAt(server) });
+    // Servers need not list all resources. A URI that names its server is read there even if it is unlisted, unless only
+    // tools name it: the caller may see none of them.
+    const list = lists.find((one) => one.server === server && one.entries.length > 0);
+    if (list && found.length === 0) yield [list.unlisted(uri, publicName)];
+  }
+
+  /** Yields the targets of a `ui://` URI that begins with the name of a server. No other server has any. */
+  function* meaningsOfView(name: string, { server, uri }: Split): Generator<readonly Target[]> {
+    const plain = at(name).filter(isAt(server));
+    const named = at(uri).filter(isAt(server));
+    const exact = named.filter(({ publicName }) => publicName === name);
+    yield exact.length > 0 ? exact : plain.length > 0 ? plain : named;
+    for (const one of [name, uri]) yield* made(one, name, { matching: matchingAt(server) });
+  }
+
+  return {
+    meanings,
+    *meaningsWithSlashes(uri) {
+      if (uri.length > MAX_URI_CHARS || serverAndUri(uri)) return; // A server that the URI names is asked anyway.
+      const view = names.split(uri);
+      const spellings = view ? [uri, view.uri] : [uri];
+      const among = view ? matchingAt(view.server) : matching;
+      for (const one of spellings) yield* made(one, uri, { matching: among, match: 'matchesWithSlashes' });
+    },
+    named(text) {
+      const own = serverAndUri(text);
+      const view = names.split(text);
+      const server = (own ?? view)?.server;
+      const uris = view ? [text, view.uri] : [own?.uri ?? text];
+      const isOfServer = ({ entry }: Named) => server === undefined || entry.server === server;
+      const [found = []] = [templates, resources]
+        .flatMap((index) => uris.map((uri) => index.at(uri).filter(isOfServer)))
+        .filter(({ length }) => length > 0);
+      return found.map(({ target }) => target);
+    },
+  };
 }
 
 /** Templates to try, those with the same text together. */
@@ -205,9 +165,7 @@ function* made(
 
 /** Returns the resource that a template gives at this URI. */
 const readThrough = (template: Target, uri: string, publicName: string): Target =>
-  toTarget({ ...template, kind: 'resource', publicName, name: uri });
+  withDigest({ ...template, kind: 'resource', publicName, name: uri });
 
 const bySpecificityAndServer = ({ entry: one }: Named, { entry: other }: Named) =>
   bySpecificity(one.template as UriTemplate, other.template as UriTemplate) || (one.server < other.server ? -1 : 1);
-
-const byName = (a: Target, b: Target) => (a.publicName < b.publicName ? -1 : 1);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
+import { viewUrisOf } from '../views/tool-views.ts';
 import { type CatalogEntry, makeEntry, type ToolEntry } from './entry.ts';
 import { factsOf, type Owner, settingsOf } from './facts.ts';
 import { limitList } from './limit-list.ts';
@@ -12,6 +13,8 @@ export interface ServerTools {
   readonly tools: readonly ToolEntry[];
   /** Problems of the server's list. */
   readonly problems: readonly string[];
+  /** The `ui://` URIs that its tools name. */
+  readonly views: readonly string[];
   /** Sorted by name, so that sorting the whole catalog is cheap. */
   readonly entries: readonly CatalogEntry[];
 }
@@ -35,6 +38,7 @@ export function buildServerTools(server: string, definitions: readonly JsonObjec
     priority,
     problems,
     tools,
+    views: tools.flatMap(({ definition }) => viewUrisOf(definition)),
     entries: entries.sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }

@@ -2,8 +2,7 @@ import { isSameUser, type PrivateUser } from '../../core/call/private-user.ts';
 import type { Caller, DecidedCall, JsonObject, ResolvedCall, Result, Stage, Target } from '../../core/call.ts';
 import { HeddleError } from '../../core/errors.ts';
 import type { Servers } from '../../upstream/servers.ts';
-import { ownUri, serverAndUri } from '../entries/own-uri.ts';
-import { MAX_URI_CHARS } from '../entries/resources.ts';
+import { MAX_URI_CHARS } from '../entries/server-resources.ts';
 
 export interface FollowUpdatesOptions {
   readonly servers: Pick<Servers, 'privateUserFor' | 'subscribe' | 'unsubscribe'>;
@@ -105,7 +104,7 @@ const isWithin = (uri: string, subscribed: string): boolean =>
 /** Returns the target of a sub-resource. If the subscription names its server in the URI, so does the sub-resource. */
 const targetBelow = ({ name, target }: ResolvedCall, uri: string): Target => ({
   ...target,
-  publicName: serverAndUri(name) ? ownUri(target.servers[0], uri) : uri,
+  publicName: name + uri.slice(target.name.length),
   name: uri,
 });
 

@@ -7,6 +7,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { aCall, aTarget } from '../../core/fixtures.ts';
 import { notifications } from '../../upstream/lifecycle/notifications.ts';
 import type { Servers } from '../../upstream/servers.ts';
+import { liveCatalog } from '../live-catalog.ts';
 import { readStages } from './read-stages.ts';
 
 const UPDATED = 'notifications/resources/updated';
@@ -31,7 +32,8 @@ function setting({ refuses = false } = {}) {
     const value = { contents: [], ttlMs: 60_000 };
     return { kind: 'complete', value, isError: false, provenance: { server: 'demo', attempts: 1, latencyMs: 1 } };
   };
-  const reads = readStages({ servers, notifications: bus, visible: (_caller, target) => !hidden(target) });
+  const catalog = liveCatalog({ owners: new Map(), remembered: [], onChange: () => {} });
+  const reads = readStages({ catalog, servers, notifications: bus, visible: (_caller, target) => !hidden(target) });
   const handle = compose([reads.cache, reads.coalesce, reads.followUpdates], invoke);
   const of = (kind: 'resource' | 'subscription', more: object = {}) =>
     handle(

@@ -1,19 +1,23 @@
 import type { DecidedCall, Stage } from '../../core/call.ts';
+import { isViewUri } from '../../core/text/view-uri.ts';
 import { type Clock, steadyClock } from '../../core/time.ts';
 import type { Notifications } from '../../upstream/lifecycle/notifications.ts';
 import type { Servers } from '../../upstream/servers.ts';
+import type { LiveCatalog } from '../live-catalog.ts';
+import { withNamedContents } from '../views/name-links.ts';
 import { readCache } from './cache.ts';
 import { coalesce } from './coalesce.ts';
 import { type FollowUpdatesOptions, followUpdates } from './follow-updates.ts';
 
 export interface ReadStageOptions extends Pick<FollowUpdatesOptions, 'visible'> {
+  readonly catalog: Pick<LiveCatalog, 'current'>;
   readonly servers: Servers;
   readonly notifications: Notifications;
   readonly clock?: Clock;
 }
 
 /** Builds the stages for reads and connects them to the notifications of servers about resources. */
-export function readStages({ servers, notifications, visible, clock = steadyClock }: ReadStageOptions) {
+export function readStages({ catalog, servers, notifications, visible, clock = steadyClock }: ReadStageOptions) {
   const cache = readCache({ connectionOf: servers.cacheable, isPerUser: servers.hasUserCredentials, clock });
   const coalesced = coalesce(servers.hasUserCredentials);
   const subscriptions = followUpdates({ servers, visible });
@@ -35,7 +39,12 @@ export function readStages({ servers, notifications, visible, clock = steadyCloc
     subscriptions.publish(server, params, user);
   });
   return {
-    cache: cache.stage,
+    cache(call, next) {
+      const result = cache.stage(call, next);
+      if (call.kind !== 'resource' || !isViewUri(call.target.name)) return result;
+      const { resources } = catalog.current(call.caller);
+      return result.then((complete) => withNamedContents(call, complete, resources.nameOf));
+    },
     coalesce: coalesced.stage,
     followUpdates: subscriptions.stage,
   } satisfies Readonly<Record<string, Stage<DecidedCall>>>;

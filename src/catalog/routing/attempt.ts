@@ -9,6 +9,7 @@ import { isObject } from '../../core/json.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Connection } from '../../upstream/connection.ts';
 import type { Servers } from '../../upstream/servers.ts';
+import { type NameLink, withNamedLinks } from '../views/name-links.ts';
 import { type BreakerPass, breakers } from './breaker.ts';
 import { callCounts } from './count-calls.ts';
 import type { LiveMetrics } from './metrics.ts';
@@ -18,6 +19,8 @@ export interface AttemptOptions {
   readonly metrics: LiveMetrics;
   readonly clock: Clock;
   readonly wallClock: Clock;
+  /** Names the resources that results link. Without it links keep their URIs. */
+  readonly nameLink?: NameLink | undefined;
 }
 
 /** The result of one attempt. `mayGoOn` is true if another server may be called: the call had no effect or is repeatable. */
@@ -46,7 +49,7 @@ type Ended = 'answered' | 'failed' | 'lost' | 'left';
 
 type End = { readonly result: Result } | { readonly thrown: unknown; readonly sent: boolean };
 
-export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions): Attempts {
+export function attempts({ servers, metrics, clock, wallClock, nameLink }: AttemptOptions): Attempts {
   const { identityOf } = metrics;
   const breaker = breakers({ clock, identityOf, connectionsTo: servers.connectionsTo });
   const counts = callCounts(clock, wallClock);
@@ -86,7 +89,8 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
     else if (ended === 'left') breaker.left(server, lane, pass);
     else breaker.failed(server, lane, { pass, lostSince: ended === 'lost' ? losses : undefined });
     const tried = conclude(server, call, end);
-    return 'result' in tried ? tried : { ...tried, failure: triedAt(tried.failure, server, clock() - startedAt) };
+    if ('result' in tried) return named(call, tried.result, nameLink);
+    return { ...tried, failure: triedAt(tried.failure, server, clock() - startedAt) };
   }
 
   return {
@@ -111,8 +115,7 @@ export function attempts({ servers, metrics, clock, wallClock }: AttemptOptions)
       const there = callAt(call, server);
       const startedAt = clock();
       const end = await servers.resume(there).then(answered, failed);
-      // The call was sent before any loss that is counted now.
-      return conclusion(server, there, { end, startedAt, pass: 'in', losses: 0 });
+      return conclusion(server, there, { end, startedAt, pass: 'in', losses: 0 }); // It was sent before any loss counted now.
     },
   };
 }
@@ -135,6 +138,12 @@ async function connectAndSend(servers: AttemptOptions['servers'], server: string
   }
   return connection.send(call).then(answered, failed);
 }
+
+/** Names the links of a tool or prompt. The contents of reads are named before the cache: see `withNamedContents`. */
+const named = (call: ResolvedCall, result: Result, nameLink: NameLink | undefined): Tried => {
+  const hasLinks = call.kind === 'tool' || call.kind === 'prompt';
+  return { result: nameLink && hasLinks ? withNamedLinks(call, result, nameLink) : result };
+};
 
 function conclude(server: string, call: ResolvedCall, end: End): Tried {
   if ('result' in end) return call.target.facts.builtin ? ofBuiltIn(server, call, end.result) : end;

@@ -5,6 +5,7 @@ import { HeddleError } from '../../core/errors.ts';
 import { type Clock, realTimer, steadyClock, type Timer } from '../../core/time.ts';
 import type { Servers } from '../../upstream/servers.ts';
 import { isSignInTool } from '../entries/sign-in-tool.ts';
+import type { LiveCatalog } from '../live-catalog.ts';
 import { attempts, type Tried } from './attempt.ts';
 import type { BreakerPass } from './breaker.ts';
 import { hasOutputSchema, type OutputCheck, outputChecker } from './check-output.ts';
@@ -24,6 +25,8 @@ export interface InvokeOptions {
   readonly outputCheckOf?: (server: string) => OutputCheck;
   /** Runs the tool for signing in to a server with per-user credentials. */
   readonly signIn?: Handler<ResolvedCall>;
+  /** Names the resources that results link. Without it links keep their URIs. */
+  readonly catalog?: Pick<LiveCatalog, 'nameLink'>;
   readonly clock?: Clock;
   /** The clock of the metrics, which outlive this process. */
   readonly wallClock?: Clock;
@@ -45,9 +48,9 @@ export function invoke(options: InvokeOptions): Handler<ResolvedCall> {
 
 function router(options: InvokeOptions): Handler<ResolvedCall> {
   const { servers, metrics, priorityOf = () => 0, admitTo = () => undefined } = options;
-  const { clock = steadyClock, wallClock = Date.now, timer = realTimer } = options;
+  const { clock = steadyClock, wallClock = Date.now, timer = realTimer, catalog } = options;
   const budget = retryBudget(clock);
-  const attempt = attempts({ servers, metrics, clock, wallClock });
+  const attempt = attempts({ servers, metrics, clock, wallClock, nameLink: catalog?.nameLink });
   const choosing = { statusOf: servers.statusOf, metricsOf: metrics.tool, priorityOf, clock, wallClock };
 
   function callOnly(server: string, call: ResolvedCall): Promise<Result> {

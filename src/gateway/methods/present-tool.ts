@@ -8,14 +8,26 @@ const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHi
  * Returns a tool for `tools/list`: the server's definition with its public name. Fields that violate the MCP schema are
  * removed or corrected, because a strict client would reject the whole list.
  */
-export function presentTool({ publicName, definition }: Target, era: Era): JsonObject {
+export function presentTool({ publicName, definition, viewNames }: Target, era: Era): JsonObject {
   const tool: Record<string, Json | undefined> = { ...definition, name: publicName };
   for (const [field, isValid] of Object.entries(FIELDS)) {
     if (Object.hasOwn(tool, field) && !isValid(tool[field], era)) delete tool[field];
   }
   if (isObject(tool.execution)) tool.execution = presentExecution(tool.execution, era);
   tool.inputSchema = toObjectSchema(definition.inputSchema);
+  if (viewNames && isObject(tool._meta)) tool._meta = withViewNames(tool._meta, viewNames);
   return tool;
+}
+
+/** Replaces the `ui://` URIs of views that have another name behind Heddle. */
+function withViewNames(meta: JsonObject, names: ReadonlyMap<string, string>): JsonObject {
+  const named = (uri: Json | undefined) => (typeof uri === 'string' ? (names.get(uri) ?? uri) : uri);
+  const { ui, 'ui/resourceUri': older } = meta;
+  return {
+    ...meta,
+    ...(isObject(ui) && ui.resourceUri !== undefined && { ui: { ...ui, resourceUri: named(ui.resourceUri) } }),
+    ...(older !== undefined && { 'ui/resourceUri': named(older) }),
+  };
 }
 
 /**
