@@ -5,8 +5,8 @@ import { isViewUri } from '../core/text/view-uri.ts';
 import { quoteName } from '../core/text/visible-text.ts';
 import type { Catalog, NameIndex, Resources } from './catalog.ts';
 import { catalogEntryOf } from './entries/entry.ts';
-import { ownUri } from './entries/own-uri.ts';
 import type { LiveCatalog } from './live-catalog.ts';
+import { ownUri } from './views/own-uri.ts';
 
 type Wanted = Pick<Call, 'kind' | 'name'> &
   Partial<Pick<Call, 'input' | 'options'>> & {
@@ -85,7 +85,8 @@ const onlyOne = <T>(found: readonly T[]): T | undefined => (found.length === 1 ?
 
 /**
  * Finds the server that lists a URI, else one whose template matches. Simple variables match slashes only if no template
- * matches otherwise. A link of another server is as good as a template. With several servers it throws NAME_AMBIGUOUS. Each template is matched once for all searches.
+ * matches otherwise. A link of another server is as good as a template. With several servers it throws NAME_AMBIGUOUS.
+ * Each template is matched once for all searches.
  */
 function resourceFinder(resources: Resources, wanted: Wanted): Find {
   const [listed = [], ...made] = resources.meanings(wanted.name);

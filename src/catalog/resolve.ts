@@ -5,10 +5,10 @@ import { closest } from '../core/text/did-you-mean.ts';
 import { whyAmbiguous } from '../core/text/uri-form.ts';
 import { quoteName } from '../core/text/visible-text.ts';
 import type { Servers } from '../upstream/servers.ts';
-import { serverAndUri } from './entries/own-uri.ts';
 import { isSignInTool } from './entries/sign-in-tool.ts';
 import { findIn, hasUri, nameIndexOf, withLinked } from './find.ts';
 import type { LiveCatalog } from './live-catalog.ts';
+import { serverAndUri } from './views/own-uri.ts';
 
 export interface ResolveOptions {
   readonly catalog: LiveCatalog;

@@ -2,8 +2,8 @@ import type { Target } from '../../core/call.ts';
 import { bySpecificity, type UriTemplate } from '../../core/text/uri-template.ts';
 import { isViewUri } from '../../core/text/view-uri.ts';
 import type { Resources } from '../catalog.ts';
+import { ownUri, serverAndUri } from '../views/own-uri.ts';
 import { nameViews, type ViewNames } from '../views/view-names.ts';
-import { ownUri, serverAndUri } from './own-uri.ts';
 import { MAX_URI_CHARS, type ResourceEntry, type ServerResources, withDigest } from './server-resources.ts';
 
 /** The `ui://` URIs of all servers: their names, and the targets of those that no server lists. */

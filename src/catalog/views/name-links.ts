@@ -12,11 +12,15 @@ export type NameLink = (call: ResolvedCall, server: string, uri: string) => stri
 export function withNamedLinks(call: ResolvedCall, result: Result, nameLink: NameLink): Result {
   if (result.kind !== 'complete') return result;
   const { value, provenance } = result;
+  // Most results have no link.
+  if (call.kind === 'tool' && !(Array.isArray(value.content) && value.content.some(mayLink))) return result;
   const named = (item: Json | undefined) => withNamedUri(item, (uri) => nameLink(call, provenance.server, uri));
   const key = call.kind === 'tool' ? 'content' : 'messages';
   const items = mapChanged(value[key], key === 'content' ? named : (message) => withNamedContent(message, named));
   return items === value[key] ? result : { ...result, value: { ...value, [key]: items } };
 }
+
+const mayLink = (item: Json) => isObject(item) && (item.type === 'resource_link' || item.type === 'resource');
 
 function withNamedContent(message: Json | undefined, named: (item: Json | undefined) => Json | undefined) {
   if (!isObject(message)) return message;

@@ -1,5 +1,5 @@
 import { serverAndView, viewUri } from '../../core/text/view-uri.ts';
-import { ownUri } from '../entries/own-uri.ts';
+import { ownUri } from './own-uri.ts';
 
 /** The `ui://` URIs and templates that a server lists, or that its tools name. */
 export interface ViewSource {
