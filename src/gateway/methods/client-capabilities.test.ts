@@ -57,6 +57,8 @@ verifies('T13', 'removes the extensions that no server has, with each request an
   expect(narrow(declared)).toBe(narrowed);
   known.add('com.example/other');
   expect(narrow(declared)).toBe(declared);
+  const host = { ...FORM, extensions: { 'io.modelcontextprotocol/ui': {} } };
+  expect(narrow({ ...host, extensions: { ...host.extensions, 'com.example/unknown': {} } })).toEqual(host);
 });
 
 verifies('T13', 'returns the same caller object for equal extensions, and keeps 128 of those that differ', () => {

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { capabilitiesKey, hasAnyCapability } from '../../core/call/client-capabilities.ts';
-import { extensionsIn } from '../../core/call/extensions.ts';
+import { extensionsIn, UI_EXTENSION } from '../../core/call/extensions.ts';
 import { callerKey } from '../../core/call/private-user.ts';
 import type { Caller, ClientCapabilities, Extensions, JsonObject } from '../../core/call.ts';
 import { isObject } from '../../core/json.ts';
@@ -68,7 +68,8 @@ export function narrowExtensions(
   if (!declared?.extensions) return declared;
   const { extensions, ...others } = declared;
   const all = Object.entries(extensions);
-  const kept = all.filter(([id]) => catalog.hasExtension(id));
+  // The first list of a session may be the one from which Heddle learns that a server has tools for views alone.
+  const kept = all.filter(([id]) => id === UI_EXTENSION || catalog.hasExtension(id));
   if (kept.length === all.length) return declared;
   const ids = kept.map(([id]) => id).join(' ');
   const known = narrowed.get(declared);
