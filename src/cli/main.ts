@@ -113,7 +113,8 @@ async function overview(): Promise<string> {
     '',
     ...groups.flat(),
     `With ${KEY_VARIABLE} or --key FILE a command acts as an API key,`,
-    'through a running gateway. Commands that cannot do that refuse to run.',
+    'through a running gateway. Commands that cannot do that',
+    'refuse to run.',
     ...(install === undefined ? [] : ['', 'To type heddle in every folder, run once:', `  ${install}`]),
   ].join('\n');
 }
