@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { ClientCapabilities, Extensions, InputRequest, JsonObject } from '../call.ts';
 import { canonicalJson } from '../json.ts';
-import { sha256OfText } from '../text/sha256-of-text.ts';
 
 /** The capabilities of a client that can handle no input request. */
 export const NO_CAPABILITIES: ClientCapabilities = {
@@ -50,7 +50,6 @@ export const sharedCapabilities = (one: ClientCapabilities, other: ClientCapabil
 const FLAGS = 64;
 // With 46 bits and the flags, a key stays below 2^53.
 const DIGEST_BITS = 46;
-const HEX_BITS = 52;
 const keys = new WeakMap<Extensions, number>();
 
 /**
@@ -79,8 +78,8 @@ export const hasExtensions = (key: number): boolean => key >= FLAGS;
 function extensionsKey(extensions: Extensions): number {
   const known = keys.get(extensions);
   if (known !== undefined) return known;
-  const digits = sha256OfText(canonicalJson(extensions)).slice(0, HEX_BITS / 4);
-  const key = Math.floor(Number.parseInt(digits, 16) / 2 ** (HEX_BITS - DIGEST_BITS));
+  const digest = createHash('sha256').update(canonicalJson(extensions)).digest();
+  const key = Math.floor(digest.readUIntBE(0, 6) / 2 ** (48 - DIGEST_BITS));
   keys.set(extensions, key);
   return key;
 }
