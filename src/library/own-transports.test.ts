@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { InMemoryTransport as ClientInMemoryTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -7,7 +10,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { sessionServer } from '../../test/servers/http-servers.ts';
-import { temporaryHeddleClient } from '../../test/temporary-heddle.ts';
+import { temporaryFolder, temporaryHeddleClient } from '../../test/temporary-heddle.ts';
 import { until } from '../../test/until.ts';
 import { type ProgramTransport, text as textOf } from '../index.ts';
 
@@ -185,4 +188,18 @@ describe('a transport that fails', () => {
       expect(found).toEqual([]);
     });
   }
+});
+
+verifies('X1', 'keeps a program alive whose only server never answers, until the handshake fails', async () => {
+  const home = await temporaryFolder();
+  const program = `
+    import { openHeddle } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)};
+    const transport = () => ({ start: async () => {}, send: async () => {}, close: async () => {} });
+    const config = { connect: { timeoutMs: 100 } };
+    const heddle = await openHeddle({ env: { HOME: ${JSON.stringify(home)} }, config, servers: { bad: { transport } } });
+    console.log(await heddle.call('bad.x').catch(({ code }) => code));
+    await heddle.close();
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  expect(stdout).toBe('UPSTREAM_TIMEOUT\n');
 });

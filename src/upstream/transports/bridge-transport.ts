@@ -22,22 +22,29 @@ export interface TransportServer {
   transport(): ProgramTransport | Promise<ProgramTransport>;
 }
 
+const LONG_MS = 2 ** 31 - 1;
+
 /** Returns a function that passes messages between Heddle's end and a new transport of the program. */
 export function bridgeTo(name: string, server: TransportServer): Serve {
   return async function bridge(near) {
     let isClosed = false;
     let own: ProgramTransport | undefined;
+    // Until the handshake ends nothing else may keep the process alive: timers do not, and not every transport has a socket.
+    const alive = setInterval(() => {}, LONG_MS);
+    const isAnswering = () => clearInterval(alive);
     near.onclose = () => {
       isClosed = true;
+      isAnswering();
       if (own) close(own);
     };
     try {
       own = await server.transport();
       if (isClosed) return close(own); // The connect was given up before.
-      connectEnds(own, near);
+      connectEnds(own, near, isAnswering);
       await own.start();
       await near.start();
     } catch (cause) {
+      isAnswering();
       const reason = cause instanceof Error ? cause.message : String(cause);
       const message = `The transport of ${name} cannot be opened: ${reason.replace(/[.!?]?$/, (end) => end || '.')}`;
       const fix = `Correct the function \`transport\` that the program passes for ${name}.`;
@@ -51,10 +58,11 @@ export function bridgeTo(name: string, server: TransportServer): Serve {
   };
 }
 
-function connectEnds(own: ProgramTransport, near: Transport): void {
+function connectEnds(own: ProgramTransport, near: Transport, onAnswer: () => void): void {
   own.onclose = () => void near.close();
   own.onerror = () => {}; // Not fatal by the interface. A transport that ends calls `onclose`.
   own.onmessage = (message: Message) => {
+    onAnswer();
     const result = isObject(message) ? message.result : undefined;
     if (isObject(result) && typeof result.protocolVersion === 'string')
       own.setProtocolVersion?.(result.protocolVersion);
