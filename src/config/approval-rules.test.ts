@@ -24,7 +24,7 @@ describe('an invalid approval rule', () => {
   const BAD: Readonly<Record<string, readonly [object, string]>> = {
     'an approver of unknown form': [staged({ approvers: ['ops'] }), 'must be `role:<role>`'],
     'an unknown role': [staged({ approvers: ['role:boss'] }), 'must be `role:<role>`'],
-    'no approver': [staged({ approvers: [] }), 'must be at least 1'],
+    'no approver': [staged({ approvers: [] }), 'must have at least 1 item'],
     'need 0': [staged({ approvers: ['role:owner'], need: 0 }), 'must be at least 1'],
     'need NaN': [staged({ approvers: ['role:owner'], need: 'NaN' }), 'must be'],
     'need over its approvers': [staged({ approvers: ['key:a', 'key:b'], need: 3 }), 'is more than the 2 identities'],
@@ -32,7 +32,7 @@ describe('an invalid approval rule', () => {
       staged({ approvers: ['owner', 'local:ada'], need: 2 }),
       'is more than the 1 identity',
     ],
-    'no stage': [aRule('bad', { stages: [] }), 'must be at least 1'],
+    'no stage': [aRule('bad', { stages: [] }), 'must have at least 1 item'],
     'an unknown field': [aRule('bad', { approver: 'x' }), 'is not a name Heddle knows'],
   };
   it.each(Object.entries(BAD))(
@@ -84,7 +84,11 @@ describe('an invalid approval rule', () => {
   verifies('G6', 'is bounded: 10,000 rules are an error at their list', async () => {
     const config = await load(Array.from({ length: 10_000 }, (_, n) => aRule(`r${n}`)));
     expect(errorsOf(config)).toEqual([
-      { message: expect.stringContaining('`approvals.rules` must be at most 1000'), file: expect.anything(), line: 1 },
+      {
+        message: expect.stringContaining('`approvals.rules` must have at most 1000 items'),
+        file: expect.anything(),
+        line: 1,
+      },
     ]);
     expect(config.settings.approvals.unattended).toBe(true);
   });

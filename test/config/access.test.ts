@@ -33,7 +33,7 @@ describe('gateway credentials', () => {
       /`gateway\.apiKeys\[0\]\.key` is not a name/,
     ],
     ['an unknown role', { apiKeys: [{ name: 'ci', sha256: SHA, roles: ['admin'] }] }, /must be one of `owner`/],
-    ['no roles', { apiKeys: [{ name: 'ci', sha256: SHA, roles: [] }] }, /roles` must be at least 1/],
+    ['no roles', { apiKeys: [{ name: 'ci', sha256: SHA, roles: [] }] }, /roles` must have at least 1 item/],
     ['another text than none', { auth: 'off' }, /must be `"none"`, or an object with `issuer`/],
     [
       'an issuer without an audience',

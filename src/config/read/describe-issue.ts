@@ -151,11 +151,14 @@ function toMessage(issue: z.core.$ZodIssue, value: Json | undefined): { message:
     case 'invalid_value':
       return choiceMessage(issue.values.map(String), value);
     case 'too_small':
-      return { message: value === '' ? 'is empty' : `must be at least ${issue.minimum}`, fix: 'Correct the value.' };
+      return {
+        message: value === '' ? 'is empty' : bound('at least', issue.minimum, issue.origin),
+        fix: 'Correct the value.',
+      };
     case 'invalid_key':
       return { message: issue.issues[0]?.message ?? issue.message, fix: 'Choose another name.' };
     case 'too_big':
-      return { message: `must be at most ${issue.maximum}`, fix: 'Correct the value.' };
+      return { message: bound('at most', issue.maximum, issue.origin), fix: 'Correct the value.' };
     case 'invalid_format':
       return issue.format === 'url'
         ? {
@@ -166,6 +169,16 @@ function toMessage(issue: z.core.$ZodIssue, value: Json | undefined): { message:
     default:
       return { message: issue.message, fix: 'Correct the value.' };
   }
+}
+
+const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item' };
+
+/** Returns the sentence about a bound: of a number, or of the length of a text or list. */
+function bound(which: 'at least' | 'at most', limit: number | bigint, origin: string): string {
+  const unit = Object.hasOwn(UNITS, origin) ? UNITS[origin] : undefined;
+  return unit === undefined
+    ? `must be ${which} ${limit}`
+    : `must have ${which} ${limit} ${unit}${limit === 1 ? '' : 's'}`;
 }
 
 function choiceMessage(choices: readonly string[], value: Json): { message: string; fix: string } {
