@@ -144,6 +144,24 @@ describe('a dynamic rule', () => {
   });
 });
 
+verifies(
+  'G3',
+  'bounds the steps of rules about the tools of a server together, and records each rule on trial once',
+  () => {
+    const tools = Array.from({ length: 100 }, (_, at) => aTarget({ publicName: `mcp__demo__t${at}`, name: `t${at}` }));
+    const method = aTarget({ kind: 'extension', publicName: 'mcp__demo__acme/export', name: 'acme/export', tools });
+    const when = 'tool.openWorld && args.list.exists(one, one == "x")';
+    const input = { list: Array.from({ length: 5000 }, (_, at) => at) };
+    const decide = decides({ rules: [aRule({ when })] });
+    expect(decide(ada, { ...method, tools: tools.slice(0, 2) }, { input }).effect).toBe('ask');
+    expect(decide(ada, method, { input }).reason).toContain('it takes too many steps');
+    const onTrial = decides({ rules: [aRule({ when, shadow: true })] });
+    expect(onTrial(ada, method, { input: { list: ['x'] } }).shadow).toEqual([
+      { effect: 'deny', rule: 'policies: rule' },
+    ]);
+  },
+);
+
 verifies('G3', 'bounds the steps of all rules together: the rule that has none left denies', () => {
   const when = 'args.list.all(x, x >= 0) && args.list.all(x, x < 0)';
   const rules = Array.from({ length: 200 }, (_, index) => aRule({ name: `r${index}`, tools: ['mcp__demo'], when }));

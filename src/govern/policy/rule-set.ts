@@ -72,9 +72,9 @@ export function ruleSet(
   const dynamicFor = ruleIndex(rules.filter(isDynamic), groups);
   const allFor = ruleIndex(rules, groups);
 
-  function apply(matching: readonly LoadedPolicy[], call: RuledCall): RuleMatches {
+  function apply(matching: readonly LoadedPolicy[], call: RuledCall, budgets?: Budgets): RuleMatches {
     if (matching.length === 0) return NOTHING;
-    const resultOf = evaluator(call, clock);
+    const resultOf = evaluator(call, clock, budgets);
     const decisions: Decision[] = [];
     const shadow: ShadowVerdict[] = [];
     for (const rule of matching) {
@@ -89,15 +89,19 @@ export function ruleSet(
 
   /** Applies rules. To a method of an extension, also the rules that deny or ask about a known tool of its server. */
   function withTools(rulesFor: RulesFor, call: RuledCall): RuleMatches {
-    const own = apply(rulesFor(call.target), call);
     const { tools = [] } = call.target;
-    if (tools.length === 0 || !rules.some(isAboutTools)) return own;
-    const ofTools = tools.map((target) =>
-      apply(rulesFor(target).filter(isAboutTools), { ...call, target, kind: 'tool' }),
-    );
+    if (tools.length === 0 || !rules.some(isAboutTools)) return apply(rulesFor(call.target), call);
+    // A server may have hundreds of tools, and the rules look at the arguments for each.
+    const budgets = newBudgets();
+    const all = [
+      apply(rulesFor(call.target), call, budgets),
+      ...tools.map((target) =>
+        apply(rulesFor(target).filter(isAboutTools), { ...call, target, kind: 'tool' }, budgets),
+      ),
+    ];
     return {
-      decisions: [...own.decisions, ...ofTools.flatMap(({ decisions }) => decisions)],
-      shadow: [...own.shadow, ...ofTools.flatMap(({ shadow }) => shadow)],
+      decisions: all.flatMap(({ decisions }) => decisions),
+      shadow: [...new Map(all.flatMap(({ shadow }) => shadow.map((one) => [JSON.stringify(one), one]))).values()],
     };
   }
 
@@ -115,34 +119,48 @@ export function ruleSet(
   };
 }
 
+type Budget = NonNullable<ConditionValues['budget']>;
+
+/** The steps left for the rules in force, and for those in shadow mode. */
+interface Budgets {
+  readonly inForce: Budget;
+  readonly shadow: Budget;
+}
+
+const newBudgets = (): Budgets => ({ inForce: { left: MAX_STEPS_PER_CALL }, shadow: { left: MAX_STEPS_PER_CALL } });
+
 /** Returns a function that applies `callers` and `when` of a rule to a call. */
-function evaluator(call: RuledCall, clock: Clock): (rule: LoadedPolicy) => ConditionResult {
+function evaluator(call: RuledCall, clock: Clock, budgets?: Budgets): (rule: LoadedPolicy) => ConditionResult {
   let own: ReturnType<typeof valuesFor> | undefined;
   let managed: typeof own;
   return ({ callers, condition, shadow, scope }) => {
     if (callers && !matchesCallers(callers, call.caller)) return false;
     if (!condition) return true;
     if (scope !== 'enterprise') {
-      own ??= valuesFor(call, clock);
+      own ??= valuesFor(call, clock, budgets);
       return condition.evaluate(own(shadow));
     }
-    managed ??= valuesFor({ ...call, target: managedView(call.target) }, clock);
+    managed ??= valuesFor({ ...call, target: managedView(call.target) }, clock, budgets);
     return condition.evaluate(managed(shadow));
   };
 }
 
 /** Returns a function that gives the values of a call to rules in force, or to those in shadow mode. */
-function valuesFor(call: RuledCall, clock: Clock): (shadow: boolean | undefined) => ConditionValues {
+function valuesFor(
+  call: RuledCall,
+  clock: Clock,
+  { inForce, shadow: onTrial }: Budgets = newBudgets(),
+): (shadow: boolean | undefined) => ConditionValues {
   let values: ConditionValues | undefined;
   let shadowValues: ConditionValues | undefined;
   return (shadow) => {
     values ??= {
       ...conditionValues(toConditioned(call), call.sent?.time ?? (call.sent ? clock() : 0)),
-      budget: { left: MAX_STEPS_PER_CALL },
+      budget: inForce,
     };
     if (!shadow) return values;
     // Steps of their own: rules on trial must not make one in force fail.
-    shadowValues ??= { ...values, budget: { left: MAX_STEPS_PER_CALL } };
+    shadowValues ??= { ...values, budget: onTrial };
     return shadowValues;
   };
 }
