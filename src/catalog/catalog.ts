@@ -26,7 +26,7 @@ export interface Resources {
   meaningsWithSlashes(uri: string): Iterable<readonly Target[]>;
   /** Tests whether a server lists a URI. */
   lists(server: string, uri: string): boolean;
-  /** Returns the name under which clients see a URI that a server sends. Only `ui://` URIs may have another. */
+  /** Returns the name under which clients see a URI that a server sends. Only `ui://` and `heddle://` URIs may have another. */
   nameOf(server: string, uri: string): string;
   /** Returns the templates with this text, else the resources with this URI. */
   named(text: string): readonly Target[];

@@ -26,7 +26,10 @@ export function buildResources(lists: readonly ServerResources[], views: Partial
     templates: templates.all.map(({ target }) => target).sort(byName),
     problems: lists.flatMap(({ problems }) => problems),
     lists: (server, uri) => resources.at(uri).some(({ entry }) => entry.server === server),
-    nameOf: (server, uri) => (isViewUri(uri) ? names.nameOf(server, uri) : uri),
+    nameOf(server, uri) {
+      if (isViewUri(uri)) return names.nameOf(server, uri);
+      return serverAndUri(uri) ? ownUri(server, uri) : uri;
+    },
     ...meaningsOf({ lists, resources, templates, views: { names, unlisted } }),
   };
 }
