@@ -1,9 +1,13 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { aTarget } from '../../core/fixtures.ts';
 import { linkedResources } from './linked-resources.ts';
 
-const link = (server: string, uri: string) => ({ server, uri, name: uri, from: aTarget() });
+const link = (server: string, uri: string) => ({
+  server,
+  uri,
+  name: uri,
+  from: { kind: 'tool' as const, publicName: 'mcp__a__links' },
+});
 
 verifies('R6', 'remembers a link for its principal alone, and forgets those of a removed server', () => {
   const links = linkedResources();

@@ -1,5 +1,3 @@
-import type { Target } from '../../core/call.ts';
-
 /** A resource that a result has named to a principal. */
 export interface LinkedResource {
   readonly server: string;
@@ -7,8 +5,8 @@ export interface LinkedResource {
   readonly uri: string;
   /** The URI as the client got it. */
   readonly name: string;
-  /** The tool or prompt with that result. */
-  readonly from: Target;
+  /** The tool or prompt with that result. Its target would keep an earlier definition in memory. */
+  readonly from: { readonly kind: 'tool' | 'prompt'; readonly publicName: string };
 }
 
 /** The resources that results have named: clients may read them, although no server lists them. */

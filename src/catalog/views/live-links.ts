@@ -25,7 +25,9 @@ export function liveLinks({ ownerOf, catalogOf }: LiveLinksOptions): LiveLinks {
     linked({ caller, name }) {
       return links.of(caller.id, name).flatMap(({ server, uri, from }) => {
         const owner = ownerOf(server);
-        return owner ? [unlistedTarget({ server, uri, namedBy: [from] }, name, owner)] : [];
+        const catalog = catalogOf(caller);
+        const tool = (from.kind === 'tool' ? catalog : catalog.prompts).find(from.publicName);
+        return owner && tool ? [unlistedTarget({ server, uri, namedBy: [tool] }, name, owner)] : [];
       });
     },
     nameLink({ caller, target }, server, uri) {
@@ -34,7 +36,8 @@ export function liveLinks({ ownerOf, catalogOf }: LiveLinksOptions): LiveLinks {
       // The caller may have got the URI from a server that does not list it either.
       const isOfOther = own === uri && isViewUri(uri) && links.of(caller.id, uri).some((one) => one.server !== server);
       const name = isOfOther ? viewUri(server, uri) : own;
-      if (!resources.lists(server, uri)) links.add(caller.id, { server, uri, name, from: target });
+      const from = { kind: target.kind === 'prompt' ? 'prompt' : 'tool', publicName: target.publicName } as const;
+      if (!resources.lists(server, uri)) links.add(caller.id, { server, uri, name, from });
       return name;
     },
     forget: links.forget,

@@ -138,6 +138,38 @@ verifies('R6', 'reads a listed URI at the server that lists it, whatever another
   expect(() => find('ui://later/1')).toThrow('may be any of these');
 });
 
+verifies(
+  'R6',
+  'names a link that begins with `heddle://` by its own server, so it is never read for that of another',
+  () => {
+    const { catalog, find } = catalogWith(['good', 'evil']);
+    catalog.update('evil', [tool('links')]);
+    const call = aCall({ target: catalog.current().targets[0] as Target });
+    const forged = 'heddle://good/note:1';
+    expect(catalog.nameLink(call, 'evil', forged)).toBe(`heddle://evil/${forged}`);
+    expect(find(forged)).toBeUndefined();
+    expect(place(find(`heddle://evil/${forged}`))).toEqual(['evil', forged]);
+    catalog.update('good', [{ uri: 'note:1', name: 'x' }], 'resources');
+    expect(place(find(forged))).toEqual(['good', 'note:1']);
+  },
+);
+
+verifies(
+  'R6',
+  'reads a link only as long as its tool is in the catalog, and by the facts that the tool has now',
+  () => {
+    const { catalog, find } = catalogWith(['a']);
+    catalog.update('a', [tool('links')]);
+    catalog.nameLink(aCall({ target: catalog.current().targets[0] as Target }), 'a', 'note:1');
+    catalog.update('a', [tool('links', { description: 'changed' })]);
+    expect(find('note:1')?.namedBy).toEqual([catalog.current().targets[0]]);
+    catalog.update('a', [tool('links', { _meta: { ui: { visibility: ['app'] } } })]);
+    expect(find('note:1')).toBeUndefined();
+    catalog.update('a', [tool('other')]);
+    expect(find('note:1')).toBeUndefined();
+  },
+);
+
 verifies('G2', 'a rule holds for a view under the name that clients see, and under that of its server', () => {
   const { catalog, find } = catalogWith(['a', 'b']);
   for (const server of ['a', 'b']) catalog.update(server, [showing('show', 'ui://app/view')]);
