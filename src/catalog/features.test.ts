@@ -60,4 +60,6 @@ verifies('T13', 'merges the extensions of all servers, and the first server by n
   const all = ['b', 'a', 'none'].map((name) => server({ name, state: 'connected', info: { capabilities: {} } }));
   const { extensions } = featuresOf(all, (name) => declared[name]);
   expect(extensions).toEqual({ 'com.example/maps': { zoom: 1, tiles: true }, 'com.example/plain': {} });
+  const disabled = all.map((one) => (one.name === 'a' ? { ...one, state: 'disabled' as const } : one));
+  expect(featuresOf(disabled, (name) => declared[name]).extensions).toEqual(declared.b);
 });

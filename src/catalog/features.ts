@@ -18,7 +18,8 @@ export function featuresOf(
   servers: readonly ServerStatus[],
   extensionsOf: (server: string) => Extensions | undefined,
 ): Omit<Features, 'instructions'> {
-  const extensions = merged(servers.map(({ name }) => name).sort(), extensionsOf);
+  const enabled = servers.filter(({ state }) => state !== 'disabled').map(({ name }) => name);
+  const extensions = merged(enabled.sort(), extensionsOf);
   const all = servers.map(featuresOfServer);
   const some = (feature: Feature) => all.some((features) => features[feature]);
   return {
