@@ -3,7 +3,7 @@ import { verifies } from '../../../test/requirements.ts';
 import { until } from '../../../test/until.ts';
 import { capabilitiesKey, NO_CAPABILITIES } from '../../core/call/client-capabilities.ts';
 import type { Caller, JsonObject } from '../../core/call.ts';
-import { never, type TinyServer } from '../fixtures.ts';
+import { HELLO, never, type TinyServer } from '../fixtures.ts';
 import { callOf, openPool, turn, withCapabilities } from './fixtures.ts';
 
 const signal = new AbortController().signal;
@@ -46,6 +46,26 @@ verifies('T10', 'opens one private connection for concurrent calls', async () =>
   );
   expect(new Set(connections).size).toBe(1);
   expect(declared).toHaveLength(2);
+});
+
+verifies('T13', 'queues at most four capability sets of one principal for the list of tools of a server', async () => {
+  const extensions = { 'com.example/maps': {} };
+  const declared: unknown[] = [];
+  const initialize = ({ capabilities }: JsonObject) => {
+    declared.push(capabilities);
+    return { ...HELLO, capabilities: { tools: {}, extensions } };
+  };
+  const { servers } = openPool({ answers: { initialize } });
+  await servers.connect('demo', signal);
+  const discover = (id: string, zoom: number) => {
+    const capabilities = { ...NO_CAPABILITIES, extensions: { 'com.example/maps': { zoom } } };
+    return servers.discoverToolsLater(['demo'], { caller: { id, roles: ['user'], via: 'gateway' }, capabilities });
+  };
+  for (let zoom = 0; zoom < 100; zoom++) void discover('mallory', zoom);
+  await discover('grace', 100);
+  expect(declared.map((one) => JSON.stringify(one).replace(/\D/g, ''))).toEqual(['', '0', '1', '2', '3', '100']);
+  await discover('mallory', 50);
+  expect(declared).toHaveLength(7);
 });
 
 verifies('T10', 'uses one connection to a modern server for all clients', async () => {

@@ -253,9 +253,13 @@ interface ToolDiscoveryOptions extends Pick<ConnectionPoolOptions, 'find' | 'cac
 
 type ToolDiscovery = Pick<ConnectionPool, 'discoverTools' | 'discoverToolsLater' | 'needsConnection'>;
 
+// A client chooses the settings of its extensions. Each set takes a connection, and the sets of other clients wait for it.
+const MAX_QUEUED_SETS = 4;
+
 /** Discovers the tools that servers list to clients with capabilities. */
 function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions): ToolDiscovery {
-  const queued = new Set<string>();
+  // By server and principal.
+  const queued = new Map<string, Set<number>>();
   let last = Promise.resolve();
 
   async function discoverTools(name: string, user: UserWithCapabilities, signal: AbortSignal): Promise<void> {
@@ -273,14 +277,19 @@ function toolDiscovery({ find, privates, cache, closing }: ToolDiscoveryOptions)
     discoverTools,
     discoverToolsLater(names, user) {
       for (const name of names) {
-        const id = `${capabilitiesKey(user.capabilities)} ${name}`;
-        if (queued.has(id)) continue;
-        queued.add(id);
+        const key = `${name} ${user.caller.id}`;
+        const set = capabilitiesKey(user.capabilities);
+        const sets = queued.get(key) ?? new Set();
+        if (sets.has(set) || sets.size >= MAX_QUEUED_SETS) continue;
+        queued.set(key, sets.add(set));
         // One server at a time: private connections are limited, and calls need them first.
         last = last
           .then(() => discoverTools(name, user, closing))
           .catch(() => {}) // The next list of this client tries again.
-          .finally(() => queued.delete(id));
+          .finally(() => {
+            sets.delete(set);
+            if (sets.size === 0) queued.delete(key);
+          });
       }
       return last;
     },
