@@ -71,6 +71,16 @@ verifies('A1', 'calls a server that refuses every call again after 5 s, 30 s and
   expect(handshakes()).toBe(1);
 });
 
+verifies('A1', 'lets no caller who repeats one refused tool make the other tools of the server wait', async () => {
+  let refuses = true;
+  const { call, calls } = await opened(() => refuses);
+  for (let refusals = 0; refusals < 2; refusals++) await expect(call('drop')).rejects.toMatchObject(refused);
+  await expect(call('drop')).rejects.toMatchObject(held(5));
+  expect(calls()).toBe(2);
+  refuses = false;
+  await expect(call('act')).resolves.toMatchObject({ kind: 'complete' });
+});
+
 verifies('A1', 'sends one call when a wait is over, and counts calls that are refused together once', async () => {
   const { call, calls, time } = await opened(() => true);
   await Promise.allSettled(Array.from({ length: 20 }, () => call()));

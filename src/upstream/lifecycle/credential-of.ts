@@ -83,7 +83,7 @@ export function connectWith(credentialFor: CredentialOf | undefined, connect: Co
     const connection = await connect({ ...options, credential: watched.credential });
     return {
       ...connection,
-      send: (call) => calls.send(() => connection.send(call), isPerUser ? options.onAuthNeeded : undefined),
+      send: (call) => calls.send(call, () => connection.send(call), isPerUser ? options.onAuthNeeded : undefined),
       async list(kind, signal) {
         const items = await connection.list(kind, signal);
         if (kind === 'tools') watched.opened();

@@ -1,12 +1,15 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
+import type { ResolvedCall } from '../../core/call.ts';
 import { HeddleError, UpstreamError } from '../../core/errors.ts';
 import type { Clock } from '../../core/time.ts';
 
-/** The calls with one credential. Calls wait after several refusals in a row. */
+/** The calls with one credential. Calls of a tool wait after several refusals of that tool in a row. */
 export interface RefusedCalls {
   /** Sends a call. During a wait it throws the last refusal instead. `onRepeated` receives every refusal that begins a wait. */
-  send<T>(task: () => Promise<T>, onRepeated?: OnRepeated): Promise<T>;
+  send<T>(call: RefusableCall, task: () => Promise<T>, onRepeated?: OnRepeated): Promise<T>;
 }
 
+type RefusableCall = Pick<ResolvedCall, 'kind' | 'target'>;
 type OnRepeated = (error: HeddleError) => void;
 
 export interface RefusedCallsOptions {
@@ -23,52 +26,71 @@ interface Refused {
   readonly version: Promise<string>;
 }
 
+interface Sending<T> {
+  readonly key: string;
+  readonly task: () => Promise<T>;
+  readonly onRepeated: OnRepeated | undefined;
+}
+
 // One refusal concerns its call alone. After that the server is called again only now and then.
 const WAITS_MS = [0, 5000, 30_000, 300_000];
 
-/** Spaces out the calls to a server that refuses one after the other with 401. An accepted call ends that. */
-export function refusedCalls({ clock, versionOf }: RefusedCallsOptions): RefusedCalls {
-  let last: Refused | undefined;
+const MAX_TOOLS = 1000;
 
-  function note(thrown: unknown, before: Refused | undefined, onRepeated?: OnRepeated): never {
-    if (isAnswer(thrown)) last = undefined;
+/**
+ * Spaces out the calls to a server that refuses one after the other with 401. Each tool and prompt waits for itself: one
+ * that refuses each caller must not keep others from the rest. An accepted call of any of them ends all waits.
+ */
+export function refusedCalls({ clock, versionOf }: RefusedCallsOptions): RefusedCalls {
+  const refusals = new BoundedMap<string, Refused>(MAX_TOOLS);
+
+  function note(thrown: unknown, { key, onRepeated }: Sending<unknown>, before: Refused | undefined): never {
+    const last = refusals.get(key);
+    if (isAnswer(thrown)) refusals.clear();
     // Calls that were refused together count once.
     else if (isRefusal(thrown) && (!last || last === before)) {
       const version = versionOf().catch(() => '');
-      last = { error: thrown, inARow: (last?.inARow ?? 0) + 1, at: clock(), version };
-      if (last.inARow > 1) onRepeated?.(thrown);
+      const inARow = (last?.inARow ?? 0) + 1;
+      refusals.set(key, { error: thrown, inARow, at: clock(), version });
+      if (inARow > 1) onRepeated?.(thrown);
     }
     throw thrown;
   }
 
-  function sendNow<T>(task: () => Promise<T>, onRepeated?: OnRepeated): Promise<T> {
-    const before = last;
-    return task().then(
+  function sendNow<T>(sending: Sending<T>): Promise<T> {
+    const before = refusals.get(sending.key);
+    return sending.task().then(
       (result) => {
-        last = undefined;
+        if (refusals.size > 0) refusals.clear();
         return result;
       },
-      (thrown) => note(thrown, before, onRepeated),
+      (thrown) => note(thrown, sending, before),
     );
   }
 
-  async function sendUnlessHeld<T>(task: () => Promise<T>, refused: Refused, leftMs: number): Promise<T> {
+  async function sendUnlessHeld<T>(sending: Sending<T>, refused: Refused, leftMs: number): Promise<T> {
     const [before, now] = await Promise.all([refused.version, versionOf().catch(() => '')]);
     if (before === now) throw toHeld(refused.error, leftMs);
-    if (last === refused) last = undefined;
-    return sendNow(task);
+    if (refusals.get(sending.key) === refused) refusals.delete(sending.key);
+    return sendNow(sending);
   }
 
   return {
-    send(task, onRepeated) {
-      if (!last) return sendNow(task, onRepeated);
+    send(call, task, onRepeated) {
+      const sending = { key: keyOf(call), task, onRepeated };
+      const last = refusals.get(sending.key);
+      if (!last) return sendNow(sending);
       const leftMs = waitAfter(last) - Math.max(0, clock() - last.at);
-      if (leftMs > 0) return sendUnlessHeld(task, last, leftMs);
-      if (last.inARow > 1) last = { ...last, at: clock() }; // One call tries; the others wait for its end.
-      return sendNow(task, onRepeated);
+      if (leftMs > 0) return sendUnlessHeld(sending, last, leftMs);
+      if (last.inARow > 1) refusals.set(sending.key, { ...last, at: clock() }); // One call tries; the others wait for its end.
+      return sendNow(sending);
     },
   };
 }
+
+/** Returns the same key for calls that wait together. Clients choose the URIs of reads, so all reads have one key. */
+const keyOf = ({ kind, target }: RefusableCall): string =>
+  target.kind === 'tool' || target.kind === 'prompt' ? `${kind} ${target.name}` : kind;
 
 const waitAfter = ({ inARow }: Refused): number => WAITS_MS[Math.min(inARow, WAITS_MS.length) - 1] as number;
 
