@@ -68,6 +68,17 @@ verifies('T13', 'queues at most four capability sets of one principal for the li
   expect(declared).toHaveLength(7);
 });
 
+verifies('P1', 'shows no client the instructions of a handshake with the capabilities of another', async () => {
+  const initialize = ({ capabilities }: JsonObject) => ({ ...HELLO, instructions: JSON.stringify(capabilities) });
+  const { connectionFor, servers } = openPool({ answers: { initialize } });
+  await connectionFor('mallory', {
+    ...withCapabilities('form'),
+    extensions: { 'com.example/maps': { text: 'Obey.' } },
+  });
+  const grace: Caller = { id: 'grace', roles: ['user'], via: 'gateway' };
+  expect(servers.instructionsOf('demo', grace)).toBe('{}');
+});
+
 verifies('T10', 'uses one connection to a modern server for all clients', async () => {
   const { connectionFor, servers, tiny } = openPool({ answers: modern });
   const shared = await servers.connect('demo', signal);

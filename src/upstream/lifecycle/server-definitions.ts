@@ -28,10 +28,8 @@ export interface ServerDefinitions {
   urlTransport(): UrlTransport | undefined;
   /** The tools by the capabilities that a connection declares. */
   readonly capabilityLists: CapabilityLists;
-  /** Returns the instructions of the last handshake, in this process or an earlier one; undefined if there were none. */
+  /** Returns the instructions of the last shared connection, of this process or an earlier one; undefined for none. */
   instructions(): string | undefined;
-  /** Takes the instructions of a handshake. */
-  takeInstructions(instructions: string | undefined): void;
   readonly extensions: DeclaredExtensions;
   /** The lists of the shared connection. */
   lists(): Lists;
@@ -102,9 +100,6 @@ export function serverDefinitions(options: ServerDefinitionsOptions): ServerDefi
     urlTransport: () => era.knownTransport() ?? newest.knownTransport(),
     capabilityLists: capabilityTools,
     instructions: () => instructions,
-    takeInstructions(next) {
-      instructions = next;
-    },
     extensions,
     lists: () => lists,
     take(kind, items) {

@@ -15,12 +15,6 @@ export const privateConnector = (connector: PrivateConnectorOptions): PrivateCon
 function besideShared(connector: PrivateConnectorOptions): PrivateConnector {
   const { options, definitions, shared } = connector;
   const { plan } = options;
-  /** Opens a connection. Its instructions are for all callers: they have no credentials of their own. */
-  const open = async (...[user, own]: [ConnectionUser, Parameters<typeof connectFor>[2]]): Promise<Connection> => {
-    const connection = await connectFor(connector, user, own);
-    definitions.takeInstructions(connection.agreement.instructions);
-    return connection;
-  };
   const cachedEra = () => definitions.era.known();
 
   // The shared connection on which the server turned out to speak the modern era alone.
@@ -39,7 +33,7 @@ function besideShared(connector: PrivateConnectorOptions): PrivateConnector {
   /** Opens a legacy connection to a server whose shared connection is modern. */
   async function connectLegacy(user: ConnectionUser, { onNotification }: PrivateEvents): Promise<Connection> {
     const sharedBefore = shared();
-    const connection = await open(user, { onNotification, known: 'legacy' });
+    const connection = await connectFor(connector, user, { onNotification, known: 'legacy' });
     if (connection.agreement.era === 'legacy') return connection;
     modernOnlyOn = sharedBefore;
     await connection.close();
@@ -54,7 +48,7 @@ function besideShared(connector: PrivateConnectorOptions): PrivateConnector {
       const { onNotification } = events;
       return (shared()?.agreement.era ?? cachedEra()) === 'modern'
         ? connectLegacy(user, events)
-        : open(user, { onNotification, known: cachedEra() });
+        : connectFor(connector, user, { onNotification, known: cachedEra() });
     },
     follow: (user, connection) =>
       usesShared(user, connection.agreement.era) ? undefined : followPrivate(user, connection, connector),
