@@ -1,4 +1,4 @@
-import type { Facts } from './call/facts.ts';
+import { type Facts, UNDECLARED_FACTS } from './call/facts.ts';
 import type { Caller, DecidedCall, Decision, Handler, ResolvedCall, Result, Target } from './call.ts';
 import type { ServerStatus } from './records/server-status.ts';
 
@@ -8,17 +8,7 @@ export const ada: Caller = { id: 'ada', roles: ['user'], via: 'gateway', person:
 export const grace: Caller = { id: 'grace', roles: ['owner'], via: 'cli' };
 
 /** The facts of a tool without annotations and configuration. */
-export const plainFacts: Facts = {
-  category: 'uncategorized',
-  riskLevel: 'medium',
-  readOnly: false,
-  destructive: false,
-  idempotent: false,
-  concurrent: false,
-  openWorld: true,
-  requiresApproval: false,
-  builtin: false,
-};
+export const plainFacts: Facts = UNDECLARED_FACTS;
 
 /** The tool `echo` of the server `demo`; override only what your test is about. */
 export function aTarget({

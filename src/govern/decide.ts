@@ -120,7 +120,7 @@ export function decider(policy: Policy, clock: Clock = Date.now): Decide {
   }
 }
 
-/** Decides by the strictestDecision rule that matches, and by the mode if none does. The static half is cached per target. */
+/** Decides by the strictest rule that matches, and by the mode if none does. The static half is cached per target. */
 function decideWithin(policy: Policy, profile: NamedProfile | undefined): Decide {
   const decisions = new WeakMap<Target, Decision>();
   const byArguments = argumentCheck(policy.sensitiveWords ?? []);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerEntry } from '../../config/schema/schema.ts';
-import type { Facts } from '../../core/call/facts.ts';
+import { type Facts, UNDECLARED_FACTS } from '../../core/call/facts.ts';
 import type { JsonObject, Target } from '../../core/call.ts';
 import { canonicalJson } from '../../core/json.ts';
 import type { Catalog } from '../catalog.ts';
@@ -78,15 +78,8 @@ function methodAt(server: string, { method, extension, facts }: Listed): Extensi
 
 /** Returns the facts of an unknown write: nothing that a server says makes a method milder. */
 const factsOf = (entry: ServerEntry | undefined): Facts => ({
-  category: entry?.category ?? 'uncategorized',
-  riskLevel: 'medium',
-  readOnly: false,
-  destructive: false,
-  idempotent: false,
-  concurrent: false,
-  openWorld: true,
-  requiresApproval: false,
-  builtin: false,
+  ...UNDECLARED_FACTS,
+  ...(entry?.category !== undefined && { category: entry.category }),
   ...(entry?.timeoutMs !== undefined && { timeoutMs: entry.timeoutMs }),
   ...(entry?.taints && { taints: entry.taints }),
 });

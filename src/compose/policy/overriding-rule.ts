@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { listAllTargets } from '../../catalog/list.ts';
 import { requireRole } from '../../core/call/caller.ts';
+import { UNDECLARED_FACTS } from '../../core/call/facts.ts';
 import type { Caller, Effect, Target } from '../../core/call.ts';
 import type { NewRule, OverridingRule } from '../../core/records/policy.ts';
 import { decider, type Policy } from '../../govern/decide.ts';
@@ -84,16 +85,6 @@ function madeUp(pattern: string, groups: ReadonlySet<string>): Target {
     definition: {},
     digest: '',
     flags: [],
-    facts: {
-      category: 'uncategorized',
-      riskLevel: 'medium',
-      readOnly: false,
-      destructive: false,
-      idempotent: false,
-      concurrent: false,
-      openWorld: true,
-      requiresApproval: false,
-      builtin: false,
-    },
+    facts: UNDECLARED_FACTS,
   };
 }

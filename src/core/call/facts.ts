@@ -32,6 +32,19 @@ export interface Facts {
   readonly forManagedRules?: Facts;
 }
 
+/** The facts of an entry about which nothing is known: it may write. */
+export const UNDECLARED_FACTS: Facts = {
+  category: 'uncategorized',
+  riskLevel: 'medium',
+  readOnly: false,
+  destructive: false,
+  idempotent: false,
+  concurrent: false,
+  openWorld: true,
+  requiresApproval: false,
+  builtin: false,
+};
+
 /** A label of a session that has received such results. */
 export type Taint = 'private' | 'untrusted';
 

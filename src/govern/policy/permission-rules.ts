@@ -27,7 +27,7 @@ export interface NamedProfile {
 
 const STRICTEST = ['deny', 'ask', 'allow'] as const;
 
-/** Returns the strictestDecision of the decisions; undefined if there are none. */
+/** Returns the strictest of the decisions; undefined if there are none. */
 export const strictestOf = (decisions: readonly Decision[]): Decision | undefined =>
   STRICTEST.map((effect) => decisions.find((decision) => decision.effect === effect)).find(Boolean);
 
